@@ -150,9 +150,9 @@ std::vector<double> timeCalls(Device &device, Stream &stream, const LibraryReque
   return milliseconds;
 }
 
-void compareResults(const HostArrays &results, const HostArrays &expected, LibraryResult &report) {
+void compareResults(const HostArrays &results, const HostArrays &expected, double tolerance, LibraryResult &report) {
   for (const auto &[name, array] : results) {
-    Difference difference = compareArrays(name, array, expected.at(name));
+    Difference difference = compareArrays(name, array, expected.at(name), tolerance);
     report.compared += array.type.elements();
     if (difference.elements)
       report.differences.push_back(fmt::format("{} of {} elements of `{}` differ from the reference; {}",
@@ -236,6 +236,7 @@ LibraryResult runLibraryKernel(const LibraryRequest &request) {
   for (const auto &[name, type] : prepared.call().inputs)
     report.inputs.push_back(fmt::format("{}: {}", name, describe(type)));
   report.leastBytes = prepared.plan().leastBytes;
+  report.tolerance = bound.kernel.tolerance;
   report.operations = prepared.plan().operations;
   report.launches = int(prepared.plan().steps.size());
 
@@ -245,7 +246,8 @@ LibraryResult runLibraryKernel(const LibraryRequest &request) {
   call();
   HostArrays results = buffers.results(*stream, prepared.plan());
   if (request.verify)
-    compareResults(results, referenceResults(bound.kernel, prepared.call(), prepared.plan(), inputs), report);
+    compareResults(results, referenceResults(bound.kernel, prepared.call(), prepared.plan(), inputs),
+                   bound.kernel.tolerance, report);
   for (const std::string &name : request.outputs) {
     HostArray &array = results.at(name);
     report.outputs.push_back({name, array.type.type, numpyDtype(array.type.type), array.type.shape, array.bytes});

@@ -34,6 +34,7 @@ struct LibraryResult {
   std::vector<double> milliseconds;
   std::vector<std::string> differences; ///< for each result that differs, how many elements and the first
   int64_t compared = 0;                 ///< elements
+  double tolerance = 0;                 ///< in parts of the largest result; 0: bit by bit
   std::vector<std::string> inputs;      ///< `x: bf16[16,128]`
   int64_t leastBytes = 0, operations = 0;
   int launches = 0; ///< and fills, of one call

@@ -55,6 +55,8 @@ struct LibraryKernel {
   std::string (*contents)(const Call &, const std::string &input, uint64_t seed) = nullptr;
   /// Refuses inputs whose contents, where the host knows them, break the contract; null: none do.
   void (*checkContents)(const Call &, const HostArrays &) = nullptr;
+  /// Largest difference from the reference, in parts of its largest result; 0: the bits are the same.
+  double tolerance = 0;
 };
 
 /// All kernels, by name.

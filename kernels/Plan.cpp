@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "kernels/Plan.h"
 #include "support/BufferSpec.h"
+#include "support/Error.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -56,6 +57,14 @@ double HostArray::get(std::initializer_list<int64_t> index) const {
 
 void HostArray::set(std::initializer_list<int64_t> index, double value) {
   storeDouble(type.type, value, bytes.data() + offset(index));
+}
+
+int64_t Plan::sizeBytes(const std::string &name) const {
+  for (const std::vector<NamedArray> *arrays : {&results, &temporaries})
+    for (const NamedArray &array : *arrays)
+      if (array.name == name)
+        return array.type.sizeBytes();
+  throw internalError("the plan has no buffer `" + name + "`");
 }
 
 int64_t Call::tile(const std::string &name, int64_t standard) const {

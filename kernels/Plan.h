@@ -83,6 +83,8 @@ struct Plan {
   /// The least that any kernel reads and writes: inputs once, results once.
   int64_t leastBytes = 0;
   int64_t operations = 0; ///< of a matmul; 0 where memory is what bounds
+
+  int64_t sizeBytes(const std::string &name) const; ///< of a result or temporary
 };
 
 } // namespace heddle::kernels

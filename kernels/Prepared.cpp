@@ -44,8 +44,7 @@ void Prepared::launch(Stream &stream, const std::map<std::string, uint64_t> &add
   for (size_t i = 0; i < planned.steps.size(); ++i) {
     const Step &step = planned.steps[i];
     if (!step.fills.empty()) {
-      const Buffer &buffer = temporaries.at(step.fills);
-      stream.fill(buffer, step.byte);
+      stream.fill(addressOf(step.fills), step.byte, uint64_t(planned.sizeBytes(step.fills)));
       continue;
     }
     Launch launch{.kernel = loaded[i], .grid = step.grid};

@@ -37,9 +37,9 @@ Quantise::Quantise(const Call &call)
     : type(call.type("dtype")), powersOfTwo(call.is("pow2", "true")), propagates(call.is("nan", "propagate")),
       most(largestOf(type)) {}
 
-double amaxWith(double amax, double value, const Quantise &how) {
+double amaxWith(double amax, double value, bool propagates) {
   if (std::isnan(value))
-    return how.propagates ? value : amax;
+    return propagates ? value : amax;
   return std::isnan(amax) ? amax : std::max(amax, std::abs(value));
 }
 

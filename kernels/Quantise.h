@@ -30,10 +30,14 @@ constexpr int32_t infinityBits = 0x7f800000;
 
 /// Of f32 numbers, the bits of magnitudes, whose order as integers is theirs; a NaN is above infinity, or left out.
 template <int64_t... sizes>
-build::Tile<build::i32, sizes...> magnitudeBits(const build::Tile<build::f32, sizes...> &x, const Quantise &how) {
+build::Tile<build::i32, sizes...> magnitudeBits(const build::Tile<build::f32, sizes...> &x, bool propagates) {
   using namespace build;
   auto bits = bitcast<i32>(x) & 0x7fffffff;
-  return how.propagates ? bits : select(bits > infinityBits, 0, bits);
+  return propagates ? bits : select(bits > infinityBits, 0, bits);
+}
+template <int64_t... sizes>
+build::Tile<build::i32, sizes...> magnitudeBits(const build::Tile<build::f32, sizes...> &x, const Quantise &how) {
+  return magnitudeBits(x, how.propagates);
 }
 
 /// The forward scale of largest magnitudes, which are given as bits.
@@ -62,7 +66,7 @@ void storeQuantised(const build::TypedPointer &target, const build::Tile<build::
 //===-- By plain numbers -----------------------------------------------------------------------------------------===//
 
 /// The larger of an amax so far and |value|, by the policy for NaN.
-double amaxWith(double amax, double value, const Quantise &how);
+double amaxWith(double amax, double value, bool propagates);
 /// The scale in f64, then f32, by the definition.
 float referenceScale(double amax, const Quantise &how);
 /// The value to convert, which a store to the format rounds.

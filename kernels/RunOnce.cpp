@@ -2,6 +2,7 @@
 #include "kernels/RunOnce.h"
 #include "support/BufferSpec.h"
 #include "support/Error.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <fmt/format.h>
@@ -68,15 +69,19 @@ HostArrays referenceResults(const LibraryKernel &kernel, const Call &call, const
   return arrays;
 }
 
-Difference compareArrays(const std::string &name, const HostArray &given, const HostArray &expected) {
+Difference compareArrays(const std::string &name, const HostArray &given, const HostArray &expected,
+                         double tolerance) {
   Difference difference;
   const int64_t size = elementSizeBytes(given.type.type), count = given.type.elements();
+  double bound = 0;
+  for (int64_t i = 0; i < count && tolerance > 0; ++i)
+    bound = std::max(bound, tolerance * std::abs(loadDouble(given.type.type, expected.bytes.data() + i * size)));
   for (int64_t i = 0; i < count; ++i) {
     const char *ours = given.bytes.data() + i * size, *theirs = expected.bytes.data() + i * size;
     if (std::memcmp(ours, theirs, size_t(size)) == 0)
       continue;
-    if (isFloat(given.type.type) && std::isnan(loadDouble(given.type.type, ours)) &&
-        std::isnan(loadDouble(given.type.type, theirs)))
+    double our = loadDouble(given.type.type, ours), their = loadDouble(given.type.type, theirs);
+    if ((std::isnan(our) && std::isnan(their)) || std::abs(our - their) < bound)
       continue;
     if (difference.elements++)
       continue;

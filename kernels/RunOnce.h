@@ -26,11 +26,13 @@ HostArrays makeInputs(const LibraryKernel &kernel, const Call &call, uint64_t se
 /// What the plain reference gives for the same inputs.
 HostArrays referenceResults(const LibraryKernel &kernel, const Call &call, const Plan &plan, const HostArrays &inputs);
 
-/// How two arrays of one type differ: bits, but every NaN is one.
+/// How two arrays of one type differ: by bits, but every NaN is one; or by more than `tolerance` times the largest
+/// magnitude expected.
 struct Difference {
   int64_t elements = 0;
   std::string first; ///< `q[3, 5] is 1.25, and the reference has 1.5`
 };
-Difference compareArrays(const std::string &name, const HostArray &given, const HostArray &expected);
+Difference compareArrays(const std::string &name, const HostArray &given, const HostArray &expected,
+                         double tolerance = 0);
 
 } // namespace heddle::kernels

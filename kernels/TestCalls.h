@@ -19,7 +19,8 @@ struct TestCall {
 };
 
 /// Runs the call on `device` and compares all results with the reference.
-inline HostArrays expectReference(const TestCall &test, const std::string &device = testDevice()) {
+inline HostArrays expectReference(const TestCall &test) {
+  std::string device = testDevice();
   const LibraryKernel &kernel = lookupKernel(test.kernel);
   std::shared_ptr<Device> opened = openDevice(device);
   CallRequest request{.inputs = arraysOfShape(kernel, test.extents, test.type), .options = test.options};

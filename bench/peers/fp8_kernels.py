@@ -61,10 +61,58 @@ def floats(bits):
 class Case:
     """`extents` and `options` of the call; `samples(inputs)` gives numbers, index of the codes, index of the scale."""
 
+    elements = "bf16"
+
     def __init__(self, kernel, extents, samples, peers=(), options=None, tiles=None, groups=0):
         self.kernel, self.extents, self.samples, self.peers = kernel, extents, samples, peers
         self.options, self.tiles, self.groups = options or {}, tiles or {}, groups
         self.name = f"{kernel} " + " ".join(f"{key}={value}" for key, value in {**extents, **self.options}.items())
+
+
+    def inputs(self):
+        count = int(np.prod([value for name, value in self.extents.items() if name != "G"], dtype=np.int64))
+        arrays = {"x": numbers(count, 5, "bf16")}
+        if self.groups:
+            arrays["offs"] = offsets(self.groups, self.extents["G"])
+        return arrays
+
+    def wrong(self, inputs, results):
+        """How many samples differ from NumPy's."""
+        bad = 0
+        for values, place, scale_place in self.samples(inputs):
+            expected, scale = quantise(values, True)
+            bad += int(not np.array_equal(results["q"][place], expected) or results["scales"][scale_place] != scale)
+        return bad
+
+
+class Matmul(Case):
+    """a (M, K) in f16 times 4-bit weights (K, N) in groups of 64 along K."""
+
+    elements = "f16"
+
+    def __init__(self, M, N, K, group=64):
+        super().__init__("int4_matmul", {"M": M, "inner": K, "K/2": K // 2, "N": N, "K/G": K // group}, None,
+                         tiles={"block_m": [16, 64, 128], "splits": [1, 2, 4, 8, 16], "warps": [4, 8]})
+        self.shape = M, N, K, group
+
+    def inputs(self):
+        M, N, K, group = self.shape
+        random = np.random.default_rng(6)
+        return {"a": numbers(M * K, 7, "f16", 0.1).reshape(M, K), "b": random.integers(0, 256, (K // 2, N), np.uint8),
+                "scales": (random.random((K // group, N), np.float32) * 0.1).astype(np.float16),
+                "zeros": random.integers(0, 16, (K // group, N)).astype(np.float16)}
+
+    def wrong(self, inputs, results):
+        """Samples beyond what f32 sums, rounded to f16, may differ."""
+        M, N, K, group = self.shape
+        rows, columns, bad = sampled(M), sampled(N), 0
+        for n in columns:
+            packed = inputs["b"][:, n]
+            q = np.stack([packed & 15, packed >> 4], 1).reshape(K).astype(np.float16)
+            w = (q - np.repeat(inputs["zeros"][:, n], group)) * np.repeat(inputs["scales"][:, n], group)
+            wanted = inputs["a"][rows].astype(np.float64) @ w.astype(np.float64)
+            bad += int(np.sum(np.abs(results["c"][rows, n] - wanted) > 2e-3 * np.abs(wanted) + 5e-3))
+        return bad
 
 
 def sampled(count, seed=1, most=40):
@@ -143,6 +191,8 @@ CASES = {
     "colwise_3d": [colwise_3d(16, 5120, 8192)],
     "jagged_colwise": [jagged_colwise(16640, 5120, 16), jagged_colwise(32768, 7168, 32), jagged_colwise(32768, 2048, 128)],
     "jagged_rowwise": [jagged_rowwise(5120, 16640, 16), jagged_rowwise(7168, 32768, 32)],
+    "int4_matmul": [Matmul(1, 4096, 4096), Matmul(16, 4096, 4096), Matmul(64, 8192, 8192), Matmul(2048, 4096, 4096),
+                    Matmul(4096, 8192, 8192)],
 }
 
 
@@ -211,8 +261,9 @@ class Call:
         shape = ",".join(f"{name}={value}" for name, value in case.extents.items())
         with tempfile.TemporaryDirectory() as folder:
             command = shlex.split(arguments.heddle) + ["compile", f"kernel:{case.kernel}", "--target", "sm_90", "--shape",
-                                                       shape, "--json", "-o", folder]
-            for name, value in {"pow2": "true", **case.options, **tiles}.items():
+                                                       shape, "--elements", case.elements, "--json", "-o", folder]
+            scales = {"pow2": "true"} if case.samples else {}
+            for name, value in {**scales, **case.options, **tiles}.items():
                 command += ["--arg", f"{name}={value}"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode:
@@ -228,7 +279,7 @@ class Call:
     def step(self, folder, step):
         if "fill" in step:
             name = step["fill"]
-            size = self.plan["temporaries"][name]["bytes"]
+            size = {**self.plan["results"], **self.plan["temporaries"]}[name]["bytes"]
             return lambda: self.cuda("cuMemsetD8Async", self.addresses[name], ctypes.c_ubyte(step["byte"]),
                                      ctypes.c_size_t(size), self.cuda.stream)
         data = (folder / step["package"]).read_bytes()
@@ -256,20 +307,13 @@ class Call:
         for step in self.steps:
             step()
 
-    def result(self, name):
-        array = self.plan["results"][name]
-        like = np.empty(array["bytes"], np.uint8)
-        return self.cuda.read(self.addresses[name], like).view(np.uint8 if array["type"].startswith("f8") else np.float32
-                                                               ).reshape(array["shape"])
-
-
-def wrong(case, inputs, codes, scales):
-    """How many samples differ from NumPy's."""
-    bad = 0
-    for values, place, scale_place in case.samples(inputs):
-        expected, scale = quantise(values, True)
-        bad += int(not np.array_equal(codes[place], expected) or scales[scale_place] != scale)
-    return bad
+    def results(self):
+        arrays = {}
+        for name, array in self.plan["results"].items():
+            data = self.cuda.read(self.addresses[name], np.empty(array["bytes"], np.uint8))
+            arrays[name] = data.view({"f32": np.float32, "f16": np.float16}.get(array["type"], np.uint8)
+                                     ).reshape(array["shape"])
+        return arrays
 
 
 def peer_wrong(case, inputs, results):
@@ -288,7 +332,7 @@ def peer_wrong(case, inputs, results):
         scales = scales.reshape(case.extents["G"], -1)
     else:
         scales = scales.reshape(-1)
-    return wrong(case, inputs, q.cpu().numpy(), scales.cpu().numpy())
+    return case.wrong(inputs, {"q": q.cpu().numpy(), "scales": scales.cpu().numpy()})
 
 
 class Bench:
@@ -317,13 +361,6 @@ class Bench:
             self.cuda("cuMemFree_v2", address)
         return 2e3 * size / best
 
-    def inputs(self, case):
-        count = int(np.prod([case.extents[name] for name in case.extents if name != "G"], dtype=np.int64))
-        arrays = {"x": numbers(count, 5, "bf16")}
-        if case.groups:
-            arrays["offs"] = offsets(case.groups, case.extents["G"])
-        return arrays
-
     def place(self, arrays):
         """Addresses, and tensors of PyTorch where it is there."""
         if self.torch is None:
@@ -334,7 +371,8 @@ class Bench:
             return addresses, {}
         tensors = {name: self.torch.from_numpy(array.view(np.int16) if array.dtype == np.uint16 else array).cuda()
                    for name, array in arrays.items()}
-        tensors["x"] = tensors["x"].view(self.torch.bfloat16)
+        if "x" in tensors:
+            tensors["x"] = tensors["x"].view(self.torch.bfloat16)
         self.torch.cuda.synchronize()
         return {name: ctypes.c_uint64(tensor.data_ptr()) for name, tensor in tensors.items()}, tensors
 
@@ -345,7 +383,7 @@ class Bench:
         return [{}] + [dict(zip(names, values)) for values in itertools.product(*case.tiles.values())]
 
     def measure(self, case):
-        arrays = self.inputs(case)
+        arrays = case.inputs()
         addresses, tensors = self.place(arrays)
         row = {"case": case.name, "device": self.cuda.name, "copy_bytes_per_second": self.copied, "tried": []}
         peer = None
@@ -377,7 +415,7 @@ class Bench:
         try:
             call()
             self.cuda.wait()
-            bad = wrong(case, arrays, call.result("q"), call.result("scales"))
+            bad = case.wrong(arrays, call.results())
             graph = self.cuda.capture(call, 1)
             ours, theirs = [], []
             for replay in range(3 + self.arguments.replays):
@@ -389,7 +427,7 @@ class Bench:
             roofline = 1e6 * call.plan["leastBytes"] / self.copied
             result = {"tiles": tiles, "us": statistics.median(ours), "least_us": min(ours), "wrong_samples": bad,
                       "least_bytes": call.plan["leastBytes"], "roofline_us": roofline, "registers": call.registers,
-                      "local_bytes": call.spilled}
+                      "local_bytes": call.spilled, "operations": call.plan["operations"]}
             if theirs:
                 result["torchao_us"] = statistics.median(theirs)
             return result
@@ -405,6 +443,8 @@ def report(row):
         return False
     default, best = row["default"], row["best"]
     text = f"{row['case']}: {default['us']:.1f} us, {default['roofline_us'] / default['us']:.2f} of roofline"
+    if default["operations"]:
+        text += f", {default['operations'] / default['us'] / 1e6:.0f} TFLOP/s"
     if "torchao_us" in default:
         text += f", torchao {default['torchao_us']:.1f} us ({default['torchao_us'] / default['us']:.2f}x)"
     if row.get("torchao_wrong_samples"):

@@ -10,5 +10,5 @@ TEST(Fp8Colwise3d, columns_contiguous_or_not) {
   call.arrange = [](auto &arrays) { arrays.at("x").strides = {7000, 1, 230}; }; // gaps between columns and experts
   expectReference(call);
   call.arrange = [](auto &arrays) { arrays.at("x").strides = {}; };
-  expectReference(call, "sim:gfx950");
+  expectReference(call);
 }

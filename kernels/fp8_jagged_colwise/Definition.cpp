@@ -94,7 +94,7 @@ void reference(const Call &call, HostArrays &arrays) {
       int64_t first = g ? ends[size_t(g - 1)] : 0;
       double amax = 0;
       for (int64_t k = first; k < ends[size_t(g)]; ++k)
-        amax = amaxWith(amax, x.get({k, n}), how);
+        amax = amaxWith(amax, x.get({k, n}), how.propagates);
       float scale = referenceScale(amax, how);
       arrays.at("scales").set({g, n}, scale);
       for (int64_t k = first; k < ends[size_t(g)]; ++k)

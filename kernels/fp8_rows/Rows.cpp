@@ -81,6 +81,13 @@ void quantiseRows(const RowsBody &body) {
 
 } // namespace
 
+/// Of the wide tiles the one that leaves the fewest lanes without an element, of equals the wider.
+static int64_t fittingBlock(int64_t columns) {
+  if (columns < 1024)
+    return columns < 512 ? 128 : 512;
+  return blocksFor(columns, 2048) * 2048 <= blocksFor(columns, 1024) * 1024 ? 2048 : 1024;
+}
+
 std::vector<TileParameter> rowsTiles() {
   return {{"rows", Rows::list(), "rows of a block"},
           {"block", Blocks::list(), "columns of a tile"},
@@ -95,8 +102,7 @@ Step rowsStep(const Call &call, const std::string &name, const RowsView &view) {
     throw inputError(fmt::format("kernel `{}`: {} matrices of {} rows are {} rows, and at most {} can be counted", name,
                                  view.count, view.rows, total, INT32_MAX),
                      {"several calls on parts of the matrices have fewer"});
-  // About 32 bytes a thread and load; short rows share a block.
-  int64_t block = call.tile("block", view.columns >= 2048 ? 2048 : view.columns >= 512 ? 512 : 128);
+  int64_t block = call.tile("block", fittingBlock(view.columns)); // short rows share a block of threads
   int64_t rows = call.tile("rows", view.columns >= 1024 ? 1 : view.columns >= 512 ? 2 : 8);
   StepWriter writer(name);
   writer.buffer("x", view.type);

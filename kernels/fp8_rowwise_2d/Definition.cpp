@@ -23,7 +23,7 @@ void reference(const Call &call, HostArrays &arrays) {
   for (int64_t m = 0; m < call.extent("M"); ++m) {
     double amax = 0;
     for (int64_t k = 0; k < call.extent("K"); ++k)
-      amax = amaxWith(amax, x.get({m, k}), how);
+      amax = amaxWith(amax, x.get({m, k}), how.propagates);
     float scale = referenceScale(amax, how);
     arrays.at("scales").set({m}, scale);
     for (int64_t k = 0; k < call.extent("K"); ++k)

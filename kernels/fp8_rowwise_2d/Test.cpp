@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "kernels/Calls.h"
 #include "kernels/TestCalls.h"
 #include <cmath>
 #include <cstring>
@@ -52,11 +53,6 @@ TEST(Fp8Rowwise2d, the_scale_of_zeros) {
   EXPECT_EQ(bits, 0x5B4BBA10u);
 }
 
-TEST(Fp8Rowwise2d, simulated) {
-  for (const char *device : {"sim:gfx942", "sim:gfx950"})
-    expectReference({.kernel = "fp8_rowwise_2d", .extents = {{"M", 6}, {"K", 272}}, .change = plantSpecials}, device);
-}
-
 TEST(Library, refusals_name_both_values) {
   CallRequest request;
   request.inputs["x"] = {ElementType::BF16, {4, 8}};
@@ -75,4 +71,23 @@ TEST(Library, refusals_name_both_values) {
   EXPECT_CONTAINS(refusal("fp8_rowwise_2d", request), "`x` has the stride 0 along K, and strides are 1 or above");
   EXPECT_CONTAINS(refusal("fp8_rowwise_2d", {}), "the array `x` is missing");
   EXPECT_CONTAINS(messageOf([] { lookupKernel("fp8_rowise_2d"); }), "the closest is `fp8_rowwise_2d`");
+}
+
+TEST(Library, typed_calls) {
+  std::shared_ptr<Device> device = openDevice("host");
+  ArrayType x{ElementType::F32, {2, 4}};
+  QuantiseCall call = QuantiseCall::rowwise2d(device, x, {.powersOfTwo = true});
+  float numbers[8] = {1, -2, 3, 448, 0, 0, 0, 0}, scales[2] = {};
+  uint8_t q[8] = {};
+  std::unique_ptr<Stream> stream = device->createStream();
+  Buffer input = device->allocate(sizeof numbers), values = device->allocate(sizeof q), forward = device->allocate(8);
+  stream->copyToDevice(input, numbers);
+  call.launch(*stream, input, values, forward);
+  stream->copyToHost(q, values);
+  stream->copyToHost(scales, forward);
+  stream->synchronize();
+  EXPECT_EQ(scales[0], 1);
+  EXPECT_EQ(scales[1], 0x1p48f);
+  EXPECT_EQ(q[0], 0x38); // 1
+  EXPECT_EQ(q[3], 0x7e); // 448
 }

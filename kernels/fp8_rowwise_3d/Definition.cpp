@@ -156,7 +156,7 @@ void reference(const Call &call, HostArrays &arrays) {
     for (int64_t k = 0; k < K; ++k) {
       double amax = 0;
       for (int64_t n = 0; n < N; ++n)
-        amax = amaxWith(amax, x.get({e, k, n}), how);
+        amax = amaxWith(amax, x.get({e, k, n}), how.propagates);
       float scale = referenceScale(amax, how);
       arrays.at("scales").set({e, k}, scale);
       for (int64_t n = 0; n < N; ++n)

@@ -48,6 +48,9 @@ class Pages(unittest.TestCase):
     def test_readme(self):
         self.assertEqual(self.run_sessions("README.md"), 5)
 
+    def test_kernels(self):
+        self.assertEqual(self.run_sessions("docs/kernels.md"), 6)
+
     def test_c_api(self):
         (_, shown), = blocks("docs/c-api.md", "c")
         self.assertEqual(shown, (ROOT / "examples/c/vector_add.c").read_text(encoding="utf-8"))

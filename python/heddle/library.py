@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels of Heddle's library, called on arrays.
+
+    results = heddle.library.call("fp8_rowwise_2d", x=x, pow2=True)     # results.q, results.scales
+    quantise = heddle.library.prepare("fp8_rowwise_2d", "sm_90", x=x)    # compiled once
+    quantise(x=x)
+
+Arrays are NumPy's, PyTorch's, or any that `heddle.Kernel` takes; views with strides are taken as they are. Options and
+tile parameters are named arguments. `docs/kernels.md` lists the kernels."""
+from __future__ import annotations
+
+import ctypes
+import json
+import pathlib
+import sys
+import tempfile
+from types import SimpleNamespace
+from typing import Any, Dict, List, Mapping, Optional, Tuple
+
+from ._arrays import Array, Memory, count_of, element_type, empty, memory_of, size_of
+from ._kernel import Kernel, device_of, load
+from ._library import InputError
+from ._report import report
+
+_BITS = {"ui16": "bf16", "ui8": "f8E4M3FN"}  # what NumPy has no type for
+_BYTES = ("scales",)  # inputs whose bytes are numbers
+
+
+def describe(name: str = "") -> str:
+    """A kernel's contract, arguments, options and tile parameters; without a name, a line for each kernel."""
+    return report("run", ["kernel:" + name])[1]["description"]
+
+
+class _View:
+    """The memory of an array of the host, without its shape: NumPy's array interface."""
+
+    def __init__(self, address: int, typestr: str, count: int, owner: Any):
+        self.__array_interface__ = {"data": (address, False), "typestr": typestr, "shape": (count,), "version": 3}
+        self.owner = owner
+
+
+class _Input(SimpleNamespace):
+    """An array as a kernel takes it: `dtype`, `shape`, `strides` in elements, `place`, and `flat`, all of its memory."""
+
+
+def _span(shape: Tuple[int, ...], strides: Tuple[int, ...]) -> int:
+    return 1 + sum((extent - 1) * stride for extent, stride in zip(shape, strides)) if count_of(shape) else 0
+
+
+def _dense(shape: Tuple[int, ...]) -> Tuple[int, ...]:
+    strides, stride = [], 1
+    for extent in reversed(shape):
+        strides.append(stride)
+        stride *= max(extent, 1)
+    return tuple(reversed(strides))
+
+
+def _read(name: str, value: Any) -> _Input:
+    """What an argument is. Raises InputError for what is no array."""
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(value, torch.Tensor):
+        shape, strides = tuple(value.shape), tuple(value.stride())
+        flat = value.detach().as_strided((_span(shape, strides),), (1,))
+        place = "host" if value.device.type == "cpu" else memory_of(flat, f"`{name}`").place
+        return _Input(dtype=element_type(value.dtype), shape=shape, strides=strides, place=place, flat=flat)
+    interface = getattr(value, "__array_interface__", None)
+    if interface is not None and interface.get("strides"):
+        item = int(interface["typestr"][2:])
+        shape, strides = tuple(interface["shape"]), tuple(stride // item for stride in interface["strides"])
+        flat: Any = _View(interface["data"][0], interface["typestr"], _span(shape, strides), value)
+        dtype, place = memory_of(flat, f"`{name}`").dtype, "host"
+    else:
+        memory: Optional[Memory] = memory_of(value, f"`{name}`")
+        if memory is None:
+            raise InputError(f"`{name}` is {value!r}, and an array is wanted")
+        shape, flat, dtype, place = tuple(memory.shape), value, memory.dtype, memory.place
+        strides = _dense(shape)
+    return _Input(dtype=dtype if name in _BYTES else _BITS.get(dtype, dtype), shape=shape, strides=strides, place=place, flat=flat)
+
+
+def _is_array(name: str, value: Any) -> bool:
+    return name != "dtype" and not isinstance(value, (str, int, float, bool)) and value is not None
+
+
+class Prepared:
+    """A call of a library kernel for arrays of certain types and shapes, compiled: `prepared(x=x)` launches it."""
+
+    def __init__(self, name: str, target: str, inputs: Dict[str, _Input], options: Mapping[str, Any]):
+        words = ["kernel:" + name, "--target", target]
+        for argument, array in inputs.items():
+            words += ["--arg", f"{argument}={array.dtype}[{','.join(map(str, array.shape))}]"]
+            if array.strides != _dense(array.shape):
+                words += ["--strides", f"{argument}={','.join(map(str, array.strides))}"]
+        for option, value in options.items():
+            text = str(value).lower() if isinstance(value, bool) else str(value)
+            words += ["--arg", f"{option}={element_type(value) if option == 'dtype' else text}"]
+        with tempfile.TemporaryDirectory(prefix="heddle-") as folder:
+            self.plan: Dict[str, Any] = report("compile", words + ["-o", folder])[1]
+            self._kernels: List[Optional[Kernel]] = [
+                load(str(pathlib.Path(folder) / step["package"])) if "package" in step else None
+                for step in self.plan["steps"]]
+        self.name, self.target = name, target
+        self._types = {argument: (array.dtype, array.shape, array.strides) for argument, array in inputs.items()}
+
+    def __call__(self, **arrays: Any) -> SimpleNamespace:
+        """Launches it; the results are new arrays, PyTorch's where an input is. Arrays of the host are ready at the return,
+        those of a GPU in PyTorch's current stream."""
+        inputs = {name: _read(name, value) for name, value in arrays.items()}
+        given = {name: (array.dtype, array.shape, array.strides) for name, array in inputs.items()}
+        if given != self._types:
+            raise InputError(f"kernel `{self.name}` was prepared for {self._types}, and {given} are given",
+                             ["prepare it for these, or use heddle.library.call"])
+        return self._launch(inputs)
+
+    def _launch(self, inputs: Dict[str, _Input]) -> SimpleNamespace:
+        like = next(iter(inputs.values())).flat
+        buffers: Dict[str, Any] = {name: array.flat for name, array in inputs.items()}
+        for part in ("results", "temporaries"):
+            for name, array in self.plan[part].items():
+                buffers[name] = _make(like, array["type"], array["shape"])
+        for step, kernel in zip(self.plan["steps"], self._kernels):
+            if kernel is None:
+                _fill(buffers[step["fill"]], step["byte"])
+            else:
+                kernel[step["grid"]](*[buffers[value] if isinstance(value, str) else value for value in step["arguments"]])
+        return SimpleNamespace(**{name: buffers[name] for name in self.plan["results"]})
+
+
+def _make(like: Any, dtype: str, shape: List[int]) -> Any:
+    torch = sys.modules.get("torch")
+    if torch is None or not isinstance(like, torch.Tensor):
+        return empty(shape, dtype)
+    names = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i32": "int32", "ui8": "uint8",
+             "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2", "f8E4M3FNUZ": "float8_e4m3fnuz",
+             "f8E5M2FNUZ": "float8_e5m2fnuz"}
+    return torch.empty(shape, dtype=getattr(torch, names[dtype]), device=like.device)
+
+
+def _fill(buffer: Any, byte: int) -> None:
+    if isinstance(buffer, Array):
+        memory = memory_of(buffer)
+        ctypes.memset(memory.address, byte, count_of(memory.shape) * size_of(memory.dtype))
+    else:
+        buffer.view(sys.modules["torch"].uint8).fill_(byte)
+
+
+def prepare(name: str, target: Optional[str] = None, **arguments: Any) -> Prepared:
+    """Compiles a call for these arrays, which are not read, and options. `target` is a chip's name, or that of the device
+    on which the arrays are. NumPy's uint16 stands for bf16, its uint8 for f8E4M3FN; `heddle.Array` says its own type."""
+    inputs = {key: _read(key, value) for key, value in arguments.items() if _is_array(key, value)}
+    options = {key: value for key, value in arguments.items() if key not in inputs}
+    if not inputs:
+        raise InputError(f"kernel `{name}`: no array is given", [describe(name)])
+    places = {array.place for array in inputs.values()}
+    if len(places) > 1:
+        raise InputError(f"kernel `{name}`: arrays are on {' and '.join(sorted(places))}", ["move them to one device"])
+    return Prepared(name, target or device_of(places.pop()).target, inputs, options)
+
+
+_prepared: Dict[Any, Prepared] = {}
+
+
+def call(name: str, **arguments: Any) -> SimpleNamespace:
+    """The results of a kernel, by name. It is compiled at the first call for its types, shapes, strides and options, and
+    kept as long as the process."""
+    key = (name,) + tuple(sorted((key, _key_of(key, value)) for key, value in arguments.items()))
+    prepared = _prepared.get(key)
+    if prepared is None:
+        prepared = _prepared[key] = prepare(name, **arguments)
+    return prepared(**{key: value for key, value in arguments.items() if _is_array(key, value)})
+
+
+def _key_of(name: str, value: Any) -> str:
+    if not _is_array(name, value):
+        return str(value)
+    array = _read(name, value)
+    return f"{array.dtype}{array.shape}{array.strides}{array.place}"
+
+
+__all__ = ["Prepared", "call", "describe", "prepare"]
