@@ -21,8 +21,10 @@ enum class MxMode { Floor, RoundUp };
 /// A call that reads `x`, and writes `q` and `scales`.
 class QuantiseCall {
 public:
-  static QuantiseCall rowwise2d(std::shared_ptr<Device> device, const ArrayType &x, const QuantiseOptions &options = {});
-  static QuantiseCall colwise3d(std::shared_ptr<Device> device, const ArrayType &x, const QuantiseOptions &options = {});
+  static QuantiseCall rowwise2d(std::shared_ptr<Device> device, const ArrayType &x,
+                                const QuantiseOptions &options = {});
+  static QuantiseCall colwise3d(std::shared_ptr<Device> device, const ArrayType &x,
+                                const QuantiseOptions &options = {});
   static QuantiseCall rowwise3d(std::shared_ptr<Device> device, const ArrayType &x, AmaxMethod method,
                                 const QuantiseOptions &options = {});
   static QuantiseCall blockwise(std::shared_ptr<Device> device, const ArrayType &x, Blocks blocks,

@@ -19,14 +19,11 @@ Option checkOption() {
   return {"check", {"true", "false"}, "false", "a launch fails where offs decreases or passes the end"};
 }
 
-Group readGroup(const TypedArguments &values, const Scalar<i32> &g, const Scalar<i32> &extent,
-                bool checks) {
+Group readGroup(const TypedArguments &values, const Scalar<i32> &g, const Scalar<i32> &extent, bool checks) {
   std::optional<Group> group;
   withType<i32, i64>(values.pointer("offs").type, [&]<class E>() {
     auto offs = values.pointer("offs").as<E>();
-    auto inside = [&](const Scalar<E> &index) {
-      return cast<i32>(minimum(maximum(index, 0), cast<E>(extent)));
-    };
+    auto inside = [&](const Scalar<E> &index) { return cast<i32>(minimum(maximum(index, 0), cast<E>(extent))); };
     auto begins = load(offs + (g - 1), g > 0, 0), ends = load(offs + g);
     if (checks)
       assertThat(begins >= 0 && begins <= ends && ends <= cast<E>(extent), "offs decreases, or passes the end");

@@ -69,8 +69,7 @@ HostArrays referenceResults(const LibraryKernel &kernel, const Call &call, const
   return arrays;
 }
 
-Difference compareArrays(const std::string &name, const HostArray &given, const HostArray &expected,
-                         double tolerance) {
+Difference compareArrays(const std::string &name, const HostArray &given, const HostArray &expected, double tolerance) {
   Difference difference;
   const int64_t size = elementSizeBytes(given.type.type), count = given.type.elements();
   double bound = 0;

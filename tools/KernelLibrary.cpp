@@ -88,8 +88,9 @@ int runLibraryVerb(LibraryRequest request, const std::vector<std::string> &files
     json["outputs"].push_back(arrayAsJson(array, outputs[i].value));
   }
   if (request.verify && result.differences.empty())
-    text += fmt::format("{} elements agree with the plain reference {}\n", result.compared,
-                        result.tolerance > 0 ? fmt::format("within {} of the largest", result.tolerance) : "bit by bit");
+    text +=
+        fmt::format("{} elements agree with the plain reference {}\n", result.compared,
+                    result.tolerance > 0 ? fmt::format("within {} of the largest", result.tolerance) : "bit by bit");
   for (const std::string &difference : result.differences)
     text += difference + "\n";
   if (!result.milliseconds.empty()) {

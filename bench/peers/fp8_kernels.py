@@ -142,9 +142,9 @@ def rowwise_3d(E, K, N, method):
             e, k = divmod(int(row), K)
             yield floats(x[e, :, k]), (e, k, slice(None)), (e, k)
 
-    peer = "rowwise_3d" if method == "atomic" else "rowwise_3d_reduction"
-    return Case("fp8_rowwise_3d", {"E": E, "K": K, "N": N}, samples, [peer], {"method": method},
-                TILES_3D if method == "atomic" else REDUCTION_3D)
+    peer = "rowwise_3d_reduction" if method == "reduction" else "rowwise_3d"
+    tiles = {"atomic": TILES_3D, "reduction": REDUCTION_3D, "strips": {**TILES_3D, "lag": [4, 8, 16, 32]}}[method]
+    return Case("fp8_rowwise_3d", {"E": E, "K": K, "N": N}, samples, [peer], {"method": method}, tiles)
 
 
 def colwise_3d(E, K, N):
@@ -187,7 +187,7 @@ def jagged_colwise(K, N, G):
 CASES = {
     "rowwise_2d": [rowwise_2d(16640, 5120), rowwise_2d(32768, 7168), rowwise_2d(131072, 2048)],
     "rowwise_3d": [rowwise_3d(*shape, method) for shape in [(1, 5120, 8192), (16, 5120, 8192), (32, 7168, 4096)]
-                   for method in ("atomic", "reduction")],
+                   for method in ("atomic", "reduction", "strips")],
     "colwise_3d": [colwise_3d(16, 5120, 8192)],
     "jagged_colwise": [jagged_colwise(16640, 5120, 16), jagged_colwise(32768, 7168, 32), jagged_colwise(32768, 2048, 128)],
     "jagged_rowwise": [jagged_rowwise(5120, 16640, 16), jagged_rowwise(7168, 32768, 32)],

@@ -31,18 +31,19 @@ Step collectStep(const Call &call, const std::string &target, ElementType target
   writer.buffer("x", x.type);
   writer.buffer(target, targetType, 4);
   writer.wide("count", x.elements());
-  return writer.finish({blocksFor(x.elements(), block), 1, 1}, call.tile("warps", 8), [&](const TypedArguments &values) {
-    choose(Blocks(), block, [&]<int64_t b>() {
-      auto bits = blockAmax<b>(values, propagates);
-      withType<i32, f32>(targetType, [&]<class E>() {
-        auto words = pointerCast<i32>(values.pointer(target).as<E>());
-        if (atomic)
-          atomicMax(words, bits, Order::Relaxed);
-        else
-          store(words + programId(), bits);
-      });
-    });
-  });
+  return writer.finish({blocksFor(x.elements(), block), 1, 1}, call.tile("warps", 8),
+                       [&](const TypedArguments &values) {
+                         choose(Blocks(), block, [&]<int64_t b>() {
+                           auto bits = blockAmax<b>(values, propagates);
+                           withType<i32, f32>(targetType, [&]<class E>() {
+                             auto words = pointerCast<i32>(values.pointer(target).as<E>());
+                             if (atomic)
+                               atomicMax(words, bits, Order::Relaxed);
+                             else
+                               store(words + programId(), bits);
+                           });
+                         });
+                       });
 }
 
 Step reduceStep(const std::string &target, ElementType targetType, int64_t partials) {
@@ -57,9 +58,8 @@ Step reduceStep(const std::string &target, ElementType targetType, int64_t parti
       auto i = first + range<block>();
       return maximum(largest, load(values.pointer("partial").as<i32>() + i, i < count, 0));
     });
-    withType<i32, f32>(targetType, [&]<class E>() {
-      store(pointerCast<i32>(values.pointer(target).as<E>()), max(largest));
-    });
+    withType<i32, f32>(targetType,
+                       [&]<class E>() { store(pointerCast<i32>(values.pointer(target).as<E>()), max(largest)); });
   });
 }
 
@@ -89,10 +89,11 @@ void requireDense(const Call &call, const std::string &name) {
 }
 
 Option amaxMethod() {
-  return {"method",
-          {"atomic", "reduction"},
-          "atomic",
-          "how amax is found: atomic: relaxed atomics on one word; reduction: a value for each block, and one more launch"};
+  return {
+      "method",
+      {"atomic", "reduction"},
+      "atomic",
+      "how amax is found: atomic: relaxed atomics on one word; reduction: a value for each block, and one more launch"};
 }
 
 std::vector<TileParameter> amaxTiles() {
@@ -124,8 +125,9 @@ const LibraryKernel amaxKernel = {
     .contract = "amax = max |x[m, n]|, f32; 0 of an empty array",
     .inputs = {{"x", {"M", "N"}, numberTypes, "the array, dense; of another rank seen as [1, all]"}},
     .results = {{"amax", "[1]", "f32"}},
-    .options = {amaxMethod(),
-                {"nan", {"propagate", "ignore"}, "propagate", "propagate: a NaN makes amax NaN; ignore: leaves it out"}},
+    .options =
+        {amaxMethod(),
+         {"nan", {"propagate", "ignore"}, "propagate", "propagate: a NaN makes amax NaN; ignore: leaves it out"}},
     .tiles = amaxTiles(),
     .plan = plan,
     .reference = reference,

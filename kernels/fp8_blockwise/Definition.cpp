@@ -84,16 +84,16 @@ Plan plan(const Call &call) {
   writer.count("K", K);
   writer.stride("x_m", x.stride(0));
   writer.stride("x_k", x.stride(1));
-  plan.steps.push_back(writer.finish(
-      {blocksFor(K, bk), blocksFor(M, bm), 1}, call.tile("warps", isRow || isColumn ? 4 : 8),
-      [&](const TypedArguments &values) {
-        Body body{writer, values, how, call.is("scales", "reciprocal")};
-        if (!isRow && !isColumn)
-          return body.quantise<Shape::Square, side, side>();
-        choose(Lines(), lines, [&]<int64_t n>() {
-          isRow ? body.quantise<Shape::Row, n, side>() : body.quantise<Shape::Column, side, n>();
-        });
-      }));
+  plan.steps.push_back(writer.finish({blocksFor(K, bk), blocksFor(M, bm), 1},
+                                     call.tile("warps", isRow || isColumn ? 4 : 8), [&](const TypedArguments &values) {
+                                       Body body{writer, values, how, call.is("scales", "reciprocal")};
+                                       if (!isRow && !isColumn)
+                                         return body.quantise<Shape::Square, side, side>();
+                                       choose(Lines(), lines, [&]<int64_t n>() {
+                                         isRow ? body.quantise<Shape::Row, n, side>()
+                                               : body.quantise<Shape::Column, side, n>();
+                                       });
+                                     }));
   return plan;
 }
 

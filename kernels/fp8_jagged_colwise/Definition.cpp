@@ -40,10 +40,10 @@ struct Body {
 
   /// The second read of a group finds the caches filled by the first.
   void quantise(const Group &group) const {
-    auto largest = forRange(group.first, group.end, int(bk), zeros<i32, bk, bn>(),
-                            [&](Scalar<i32> first, auto largest) {
-                              return maximum(largest, magnitudeBits(read(first + range<bk>(), group), how));
-                            });
+    auto largest =
+        forRange(group.first, group.end, int(bk), zeros<i32, bk, bn>(), [&](Scalar<i32> first, auto largest) {
+          return maximum(largest, magnitudeBits(read(first + range<bk>(), group), how));
+        });
     auto scale = scaleOf(max(largest, axis<0>()), how);
     auto at = cast<i64>(g) * cast<i64>(N) + cast<i64>(n);
     store(values.pointer("scales").template as<f32>() + at, scale, n < N);
@@ -78,7 +78,8 @@ Plan plan(const Call &call) {
         choose(BlocksOfK(), bk, [&]<int64_t k>() {
           choose(BlocksOfN(), bn, [&]<int64_t n>() {
             Body<k, n> body{writer, values, how};
-            whenAligned(readGroup(values, body.g, body.K, call.is("check", "true")), [&](const Group &group) { body.quantise(group); });
+            whenAligned(readGroup(values, body.g, body.K, call.is("check", "true")),
+                        [&](const Group &group) { body.quantise(group); });
           });
         });
       }));

@@ -55,10 +55,10 @@ struct Body {
           write(k, group, numbers, storeScale(magnitudeBits(numbers, how)));
         },
         [&] {
-          auto largest = forRange(group.first, group.end, int(bk), zeros<i32, bm, bk>(),
-                                  [&](Scalar<i32> first, auto largest) {
-                                    return maximum(largest, magnitudeBits(read(first + range<bk>(), group), how));
-                                  });
+          auto largest =
+              forRange(group.first, group.end, int(bk), zeros<i32, bm, bk>(), [&](Scalar<i32> first, auto largest) {
+                return maximum(largest, magnitudeBits(read(first + range<bk>(), group), how));
+              });
           auto scale = storeScale(largest);
           forRange(group.first, group.end, int(bk), [&](Scalar<i32> first) {
             auto k = first + range<bk>();
@@ -93,7 +93,8 @@ Plan plan(const Call &call) {
         choose(BlocksOfM(), bm, [&]<int64_t m>() {
           choose(BlocksOfK(), bk, [&]<int64_t k>() {
             Body<m, k> body{writer, values, how};
-            whenAligned(readGroup(values, body.g, body.K, call.is("check", "true")), [&](const Group &group) { body.quantise(group); });
+            whenAligned(readGroup(values, body.g, body.K, call.is("check", "true")),
+                        [&](const Group &group) { body.quantise(group); });
           });
         });
       }));
@@ -140,8 +141,7 @@ const LibraryKernel fp8JaggedRowwise = {
                 "scales[group of k, m]; group g has the columns from offs[g - 1], or 0, up to offs[g]",
     .inputs = {{"x", {"M", "K"}, numberTypes, "the matrix, of any strides; contiguous along K is fast"},
                offsetsParameter()},
-    .results = {{"q", "[M, K]", "values"},
-                {"scales", "[G, M]", "forward scales, f32; of an empty group MAX / 1e-12"}},
+    .results = {{"q", "[M, K]", "values"}, {"scales", "[G, M]", "forward scales, f32; of an empty group MAX / 1e-12"}},
     .options = options(),
     .tiles = {{"block_m", BlocksOfM::list(), "rows of a tile"},
               {"block_k", BlocksOfK::list(), "columns of a tile"},

@@ -42,6 +42,24 @@ TEST(Fp8Rowwise2d, a_row_too_long_for_registers) {
                    .change = plantSpecials});
 }
 
+// Rows that are more than 2^31 elements apart: of the 4 GiB between them nothing is touched.
+TEST(Library, addresses_beyond_32_bits) {
+  std::shared_ptr<Device> device = openDevice("host");
+  ArrayType x{ElementType::BF16, {2, 64}, {(int64_t(1) << 31) + 64, 1}};
+  QuantiseCall call = QuantiseCall::rowwise2d(device, x);
+  Buffer input = device->allocate(uint64_t(x.sizeBytes())), q = device->allocate(128), scales = device->allocate(8);
+  std::vector<uint16_t> row(64, 0x4000); // 2
+  std::unique_ptr<Stream> stream = device->createStream();
+  for (int64_t m : {0, 1})
+    stream->copyToDevice(input.address() + uint64_t(m * x.stride(0) * 2), row.data(), 128);
+  call.launch(*stream, input, q, scales);
+  float found[2] = {};
+  stream->copyToHost(found, scales);
+  stream->synchronize();
+  EXPECT_EQ(found[0], 224);
+  EXPECT_EQ(found[1], 224);
+}
+
 TEST(Fp8Rowwise2d, the_scale_of_zeros) {
   HostArrays results = expectReference(
       {.kernel = "fp8_rowwise_2d",

@@ -49,27 +49,102 @@ struct Tiles {
   }
 };
 
-/// Method `atomic`, first launch: the largest magnitudes of a tile into those of its rows.
+/// A tile by its expert and the numbers of its blocks.
+struct Place {
+  Scalar<i32> e, k, n;
+};
+
+/// The largest magnitudes of a tile into those of its rows.
+template <int64_t bn, int64_t bk>
+void collectTile(const Tiles<bn, bk> &tiles, const Place &place) {
+  auto k = tiles.kOf(place.k);
+  auto bits = magnitudeBits(tiles.read(place.e, tiles.nOf(place.n), k), tiles.how);
+  auto target = tiles.values.pointer("amax").template as<i32>();
+  atomicMax(target + tiles.scaleIndex(place.e, k), max(bits, axis<0>()), k < tiles.K, Order::Relaxed);
+}
+
+template <int64_t bn, int64_t bk>
+void castTile(const Tiles<bn, bk> &tiles, const Place &place, const Tile<i32, bk> &amaxBits) {
+  auto k = tiles.kOf(place.k);
+  auto n = tiles.nOf(place.n);
+  auto scale = scaleOf(amaxBits, tiles.how);
+  store(tiles.values.pointer("scales").template as<f32>() + tiles.scaleIndex(place.e, k), scale,
+        k < tiles.K && place.n == 0);
+  tiles.write(place.e, n, k, tiles.read(place.e, n, k), scale);
+}
+
+/// Method `atomic`, first launch.
 template <int64_t bn, int64_t bk>
 void collectAmax(const Tiles<bn, bk> &tiles) {
-  auto e = programId(2);
-  auto k = tiles.kOf(programId(0));
-  auto bits = magnitudeBits(tiles.read(e, tiles.nOf(programId(1)), k), tiles.how);
-  auto target = tiles.values.pointer("amax").template as<i32>();
-  atomicMax(target + tiles.scaleIndex(e, k), max(bits, axis<0>()), k < tiles.K, Order::Relaxed);
+  collectTile(tiles, {programId(2), programId(0), programId(1)});
 }
 
 /// Second launch: in reverse order, so that it begins with what the first one left in the cache.
 template <int64_t bn, int64_t bk>
 void castTiles(const Tiles<bn, bk> &tiles) {
-  auto e = programCount(2) - 1 - programId(2);
-  auto block = programCount(1) - 1 - programId(1);
-  auto k = tiles.kOf(programCount(0) - 1 - programId(0));
-  auto n = tiles.nOf(block);
-  auto at = tiles.scaleIndex(e, k);
-  auto scale = scaleOf(load(tiles.values.pointer("amax").template as<i32>() + at, k < tiles.K, 0), tiles.how);
-  store(tiles.values.pointer("scales").template as<f32>() + at, scale, k < tiles.K && block == 0);
-  tiles.write(e, n, k, tiles.read(e, n, k), scale);
+  Place place{programCount(2) - 1 - programId(2), programCount(0) - 1 - programId(0),
+              programCount(1) - 1 - programId(1)};
+  auto k = tiles.kOf(place.k);
+  auto amax = tiles.values.pointer("amax").template as<i32>() + tiles.scaleIndex(place.e, k);
+  castTile(tiles, place, load(amax, k < tiles.K, 0));
+}
+
+/// Method `strips`: what a block does, by its number. A strip is the tiles of one block of rows. The amax of `lag`
+/// strips comes first, then by turns the cast of a strip and the amax of another, so that a strip is cast while the
+/// cache has it.
+struct Turn {
+  Scalar<i1> casts;
+  Scalar<i32> strip, tile;
+};
+Turn turnOf(const Scalar<i32> &strips, const Scalar<i32> &lag, const Scalar<i32> &tilesOfStrip) {
+  auto slot = programId() / tilesOfStrip - lag, both = (strips - lag) * 2;
+  auto beforeAll = slot < 0, afterAll = slot >= both;
+  auto casts = afterAll || (!beforeAll && slot % 2 == 0);
+  auto strip = select(beforeAll, slot + lag,
+                      select(afterAll, strips - lag + (slot - both), select(casts, slot / 2, lag + slot / 2)));
+  return {casts, strip, programId() % tilesOfStrip};
+}
+
+/// A block that casts waits until all of its strip's tiles have been collected. Blocks start in the order of their
+/// numbers on GPUs, so this ends soon; where it does not, the block finds the amax by itself.
+template <int64_t bn, int64_t bk>
+void castStrip(const Tiles<bn, bk> &tiles, const Place &place, const Pointer<i32> &counter, const Scalar<i32> &wanted) {
+  constexpr int mostPolls = 1000;
+  auto poll = [&] { return atomicAdd(counter, 0, Order::Acquire); };
+  auto [polls, seen] = whileLoop(
+      carry(full<i32>(0), poll()), [&](auto polls, auto seen) { return seen < wanted && polls < mostPolls; },
+      [&](auto polls, auto) { return carry(polls + 1, poll()); });
+  debugBarrier();
+  auto k = tiles.kOf(place.k);
+  auto amax = when(
+      seen >= wanted,
+      [&] {
+        auto target = tiles.values.pointer("amax").template as<i32>() + tiles.scaleIndex(place.e, k);
+        return load(target, k < tiles.K, 0, {.isVolatile = true});
+      },
+      [&] {
+        return forRange(0, tiles.N, int(bn), zeros<i32, bk>(), [&](Scalar<i32> first, auto largest) {
+          auto bits = magnitudeBits(tiles.read(place.e, first + range<bn>(), k), tiles.how);
+          return maximum(largest, max(bits, axis<0>()));
+        });
+      });
+  castTile(tiles, place, amax);
+}
+
+template <int64_t bn, int64_t bk>
+void followStrips(const Tiles<bn, bk> &tiles) {
+  auto tilesOfStrip = ceilDivide(tiles.N, int(bn)), stripsOfExpert = ceilDivide(tiles.K, int(bk));
+  Turn turn =
+      turnOf(tiles.values.template scalar<i32>("strips"), tiles.values.template scalar<i32>("lag"), tilesOfStrip);
+  Place place{turn.strip / stripsOfExpert, turn.strip % stripsOfExpert, turn.tile};
+  auto counter = tiles.values.pointer("collected").template as<i32>() + turn.strip;
+  when(
+      turn.casts, [&] { castStrip(tiles, place, counter, tilesOfStrip); },
+      [&] {
+        collectTile(tiles, place);
+        debugBarrier();
+        atomicAdd(counter, 1, Order::AcquireRelease);
+      });
 }
 
 /// Method `reduction`: a block has all of N for its rows, and reads it twice.
@@ -88,7 +163,7 @@ void reduceAndCast(const Tiles<bn, bk> &tiles) {
   });
 }
 
-enum class Part { Amax, Cast, Reduction };
+enum class Part { Amax, Cast, Reduction, Strips };
 
 Step stepOf(const Call &call, Part part, int64_t bn, int64_t bk, int64_t warps) {
   const ArrayType &x = call.input("x");
@@ -112,11 +187,23 @@ Step stepOf(const Call &call, Part part, int64_t bn, int64_t bk, int64_t warps) 
   std::array<int64_t, 3> grid = {blocksFor(K, bk), blocksFor(N, bn), E};
   if (part == Part::Reduction)
     grid = {grid[0], E, 1};
+  if (part == Part::Strips) {
+    int64_t strips = grid[0] * E;
+    writer.buffer("collected", ElementType::I32);
+    writer.count("strips", strips);
+    // More tiles than are resident at once, so that a cast hardly waits.
+    int64_t ahead = std::max<int64_t>(1, blocksFor(6 * call.chip->computeUnits, grid[1]));
+    writer.count("lag", std::min(strips, call.tile("lag", ahead)));
+    grid = {2 * strips * grid[1], 1, 1};
+  }
   return writer.finish(grid, warps, [&](const TypedArguments &values) {
     choose(BlocksOfN(), bn, [&]<int64_t n>() {
       choose(BlocksOfK(), bk, [&]<int64_t k>() {
         Tiles<n, k> tiles{writer, values, how};
-        part == Part::Amax ? collectAmax(tiles) : part == Part::Cast ? castTiles(tiles) : reduceAndCast(tiles);
+        part == Part::Amax     ? collectAmax(tiles)
+        : part == Part::Cast   ? castTiles(tiles)
+        : part == Part::Strips ? followStrips(tiles)
+                               : reduceAndCast(tiles);
       });
     });
   });
@@ -138,9 +225,17 @@ Plan plan(const Call &call) {
         stepOf(call, Part::Reduction, call.tile("block_n", 64), call.tile("block_k", 32), call.tile("warps", 8))};
     return plan;
   }
-  int64_t bn = call.tile("block_n", 128), bk = call.tile("block_k", 128), warps = call.tile("warps", 8);
+  bool strips = call.is("method", "strips"); // has more registers, and wants many blocks
+  int64_t bn = call.tile("block_n", 128), bk = call.tile("block_k", strips ? 64 : 128);
+  int64_t warps = call.tile("warps", strips ? 4 : 8);
   plan.temporaries = {{"amax", {ElementType::I32, {E, K}}}};
   plan.steps.push_back(fillStep("amax", 0));
+  if (strips && N > 0) {
+    plan.temporaries.push_back({"collected", {ElementType::I32, {E, blocksFor(K, bk)}}});
+    plan.steps.push_back(fillStep("collected", 0));
+    plan.steps.push_back(stepOf(call, Part::Strips, bn, bk, warps));
+    return plan;
+  }
   if (N > 0)
     plan.steps.push_back(stepOf(call, Part::Amax, bn, bk, warps));
   plan.steps.push_back(stepOf(call, Part::Cast, bn, bk, warps));
@@ -168,15 +263,18 @@ std::vector<TileParameter> tiles() {
   std::vector<TileParameter> all = rowsTiles(); // of weights whose rows are contiguous
   all.push_back({"block_n", BlocksOfN::list(), "columns of a tile"});
   all.push_back({"block_k", BlocksOfK::list(), "rows of a tile"});
+  all.push_back({"lag", {1, 2, 4, 8, 16, 32, 64}, "strips: how many strips the amax is ahead of the cast"});
   return all;
 }
 
 std::vector<Option> options() {
   std::vector<Option> all = quantiseOptions();
-  all.push_back({"method",
-                 {"atomic", "reduction"},
-                 "atomic",
-                 "atomic: two launches, amax by relaxed atomics; reduction: one launch, no atomics"});
+  all.push_back(
+      {"method",
+       {"atomic", "reduction", "strips"},
+       "atomic",
+       "atomic: two launches, amax by relaxed atomics; reduction: one launch, no atomics; strips: one launch, a "
+       "strip of rows is cast while the cache has it"});
   return all;
 }
 

@@ -21,13 +21,16 @@ static TestCall small(const char *method) {
 }
 
 // Triton writes wrong bytes where 1-byte transposed stores stand beside extrema that keep NaN.
-TEST(Fp8Rowwise3d, both_methods) {
-  for (const char *method : {"atomic", "reduction"})
+TEST(Fp8Rowwise3d, all_methods) {
+  for (const char *method : {"atomic", "reduction", "strips"})
     expectReference(small(method));
   TestCall call = small("atomic");
   call.options["nan"] = "ignore";
   call.options["pow2"] = "true";
   call.extents["N"] = 77;
+  expectReference(call);
+  call.options["method"] = "strips"; // the amax of two strips is ahead, of four
+  call.options["lag"] = "2";
   expectReference(call);
 }
 
@@ -37,26 +40,42 @@ TEST(Fp8Rowwise3d, rows_that_are_contiguous_already) {
   expectReference(call);
 }
 
-// Relaxed atomics order nothing: no wait and no cache operation around them.
-TEST(Fp8Rowwise3d, relaxed_atomics_on_amd) {
-  const LibraryKernel &kernel = lookupKernel("fp8_rowwise_3d");
-  for (const char *target : {"gfx942", "gfx950"}) {
-    CallRequest request;
-    request.chip = &lookupChip(target);
-    request.inputs = arraysOfShape(kernel, {{"E", 2}, {"K", 256}, {"N", 256}}, ElementType::BF16);
-    Plan plan = planCall(kernel, checkCall(kernel, request));
-    ASSERT_EQ(plan.steps.size(), 3u);
-    CompileOptions options;
-    options.target = target;
-    options.stopAfter = "asm";
-    options.warps = plan.steps[1].warps;
-    std::string text = compile(plan.steps[1].text, "amax", options).text;
-    size_t atomic = text.find("_atomic_umax"), end = text.find("s_endpgm");
-    if (atomic == std::string::npos)
-      atomic = text.find("_atomic_smax");
-    ASSERT_NE(atomic, std::string::npos) << text;
-    for (const char *operation : {"buffer_wbl2", "buffer_inv", "buffer_gl", "sc0", "sc1"})
-      EXPECT_EQ(text.find(operation), std::string::npos) << target << ": " << operation;
-    EXPECT_EQ(text.substr(atomic, end - atomic).find("s_waitcnt"), std::string::npos) << text.substr(atomic);
+/// The assembly of the steps that hold atomics.
+static std::string assemblyOf(const std::string &name, const std::map<std::string, int64_t> &extents,
+                              const std::map<std::string, std::string> &options, const char *target) {
+  const LibraryKernel &kernel = lookupKernel(name);
+  CallRequest request;
+  request.chip = &lookupChip(target);
+  request.inputs = arraysOfShape(kernel, extents, ElementType::F16);
+  request.options = options;
+  CompileOptions compileOptions;
+  compileOptions.target = target;
+  compileOptions.stopAfter = "asm";
+  std::string text;
+  for (const Step &step : planCall(kernel, checkCall(kernel, request)).steps) {
+    compileOptions.warps = step.warps;
+    if (step.text.find("tt.atomic_rmw") != std::string::npos)
+      text += compile(step.text, step.name, compileOptions).text;
   }
+  return text;
+}
+
+// Relaxed atomics order nothing: no cache operation, no wait for memory after one, and no result that is waited for.
+TEST(Fp8Rowwise3d, relaxed_atomics_on_amd) {
+  for (const char *target : {"gfx942", "gfx950"})
+    for (const std::string &text :
+         {assemblyOf("fp8_rowwise_3d", {{"E", 2}, {"K", 256}, {"N", 256}}, {}, target),
+          assemblyOf("amax", {{"M", 4}, {"N", 4096}}, {}, target),
+          assemblyOf("int4_matmul", {{"M", 16}, {"inner", 64}, {"K/2", 32}, {"N", 64}, {"K/G", 1}},
+                     {{"splits", "2"}, {"sum", "atomic"}}, target)}) {
+      size_t atomic = text.find("_atomic_"), end = text.find("s_endpgm");
+      while (atomic != std::string::npos && text.rfind('\n', atomic) + 2 < text.size() &&
+             text[text.rfind('\n', atomic) + 1] != '\t') // a label or a directive names the kernel
+        atomic = text.find("_atomic_", atomic + 1);
+      ASSERT_LT(atomic, end) << text;
+      for (const char *operation : {"buffer_wbl2", "buffer_inv", "sc0", "sc1"})
+        EXPECT_EQ(text.substr(0, end).find(operation), std::string::npos) << target << ": " << operation;
+      EXPECT_EQ(text.substr(atomic, end - atomic).find("vmcnt"), std::string::npos)
+          << text.substr(atomic, end - atomic);
+    }
 }

@@ -20,8 +20,8 @@ void castTile(const TypedArguments &values, const Quantise &how, bool straight, 
   auto scale = scaleOf(load(values.pointer("amax").as<i32>()), how);
   store(values.pointer("scale").as<f32>(), scale, i == 0 && j == 0);
   auto numbers = loadNumbers<bm, bn>(
-      values.pointer("x"),
-      [&](auto pointer) { return pointer + column(cast<i64>(m) * cast<i64>(N)) + row(n); }, inside);
+      values.pointer("x"), [&](auto pointer) { return pointer + column(cast<i64>(m) * cast<i64>(N)) + row(n); },
+      inside);
   auto scaled = numbers * scale;
   if (straight)
     storeQuantised(values.pointer("q"), scaled, how, [&](auto pointer, auto converted) {
@@ -107,7 +107,9 @@ const LibraryKernel fp8Tensorwise = {
     .sentence = "quantises a matrix to FP8 with one scale",
     .contract = "scale = MAX / max(amax of |x[m, n]|, 1e-12); q[m, n] = q_t[n, m] = x[m, n] * scale",
     .inputs = {{"x", {"M", "N"}, numberTypes, "the matrix, dense"}},
-    .results = {{"q", "[M, N]", "values"}, {"q_t", "[N, M]", "values, transposed"}, {"scale", "[1]", "forward scale, f32"}},
+    .results = {{"q", "[M, N]", "values"},
+                {"q_t", "[N, M]", "values, transposed"},
+                {"scale", "[1]", "forward scale, f32"}},
     .options = options(),
     .tiles = tiles(),
     .plan = plan,

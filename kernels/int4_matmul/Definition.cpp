@@ -132,16 +132,15 @@ Step matmulStep(const Call &call, Target target, int64_t splits, bool isTranspos
   writer.count("N", N);
   writer.count("K", K);
   writer.count("group", K / call.extent("K/G"));
-  return writer.finish(
-      {blocksFor(isTransposed ? K : N, isTransposed ? bk : bn), blocksFor(M, bm), splits}, call.tile("warps", 4),
-      [&](const TypedArguments &values) {
-        Body body{writer, values, call.input("b").type == ElementType::I8};
-        withType<f16, bf16>(type, [&]<class E>() {
-          choose(BlocksOfM(), bm, [&]<int64_t m>() {
-            isTransposed ? transposed<E, m>(body, target) : forward<E, m>(body, target);
-          });
-        });
-      });
+  return writer.finish({blocksFor(isTransposed ? K : N, isTransposed ? bk : bn), blocksFor(M, bm), splits},
+                       call.tile("warps", 4), [&](const TypedArguments &values) {
+                         Body body{writer, values, call.input("b").type == ElementType::I8};
+                         withType<f16, bf16>(type, [&]<class E>() {
+                           choose(BlocksOfM(), bm, [&]<int64_t m>() {
+                             isTransposed ? transposed<E, m>(body, target) : forward<E, m>(body, target);
+                           });
+                         });
+                       });
 }
 
 /// The parts in order, in f32, with one rounding.
@@ -181,8 +180,9 @@ void check(const Call &call, bool isTransposed) {
       throw inputError(fmt::format("kernel `{}`: `{}` is {}, and must be dense", call.kernel, name, describe(array)),
                        {"copy the array to make it contiguous"});
   if (groups == 0 || K % groups)
-    throw inputError(fmt::format("kernel `{}`: K = {} is no multiple of the {} rows of `scales`", call.kernel, K, groups),
-                     {"there is one row for each group, and all groups have one size"});
+    throw inputError(
+        fmt::format("kernel `{}`: K = {} is no multiple of the {} rows of `scales`", call.kernel, K, groups),
+        {"there is one row for each group, and all groups have one size"});
   if (int64_t inner = isTransposed ? N : K; call.extent("inner") != inner)
     throw inputError(fmt::format("kernel `{}`: `a` has {} columns, and {} = {}", call.kernel, call.extent("inner"),
                                  isTransposed ? "N" : "K", inner),
@@ -250,20 +250,23 @@ void reference(const Call &call, HostArrays &arrays) {
 const LibraryKernel int4Matmul = {
     .name = "int4_matmul",
     .sentence = "multiplies a matrix with 4-bit weights that have a scale and a zero point for each group",
-    .contract = "w[k, n] = (q[k, n] - zeros[k / G, n]) * scales[k / G, n], each step rounded to the type of a; c = a w, or "
-                "a w^T, summed in f32; q[k, n] is the low half of b[k / 2, n] for even k, else the high half",
-    .inputs = {{"a", {"M", "inner"}, {ElementType::F16, ElementType::BF16}, "dense; inner is K, transposed N"},
-               {"b", {"K/2", "N"}, {ElementType::UI8, ElementType::I8}, "two weights in a byte, dense; i8: signed ones"},
-               {"scales", {"K/G", "N"}, {ElementType::F16, ElementType::BF16}, "of the type of a, dense"},
-               {"zeros", {"K/G", "N"}, {ElementType::F16, ElementType::BF16}, "of the type of a, dense"}},
+    .contract =
+        "w[k, n] = (q[k, n] - zeros[k / G, n]) * scales[k / G, n], each step rounded to the type of a; c = a w, or "
+        "a w^T, summed in f32; q[k, n] is the low half of b[k / 2, n] for even k, else the high half",
+    .inputs =
+        {{"a", {"M", "inner"}, {ElementType::F16, ElementType::BF16}, "dense; inner is K, transposed N"},
+         {"b", {"K/2", "N"}, {ElementType::UI8, ElementType::I8}, "two weights in a byte, dense; i8: signed ones"},
+         {"scales", {"K/G", "N"}, {ElementType::F16, ElementType::BF16}, "of the type of a, dense"},
+         {"zeros", {"K/G", "N"}, {ElementType::F16, ElementType::BF16}, "of the type of a, dense"}},
     .results = {{"c", "[M, N], transposed [M, K]", "of the type of a"}},
-    .options = {{"transposed", {"true", "false"}, "false", "multiply with the transposed weights, and sum over N"},
-                {"splits", {}, "0", "parts of the sum that blocks of their own compute, 1 to 64; 0: the library's choice"},
-                {"sum",
-                 {"reduction", "atomic"},
-                 "reduction",
-                 "of the parts: reduction: in f32, in order, by one more launch; atomic: relaxed adds to c in its type, in "
-                 "any order"}},
+    .options =
+        {{"transposed", {"true", "false"}, "false", "multiply with the transposed weights, and sum over N"},
+         {"splits", {}, "0", "parts of the sum that blocks of their own compute, 1 to 64; 0: the library's choice"},
+         {"sum",
+          {"reduction", "atomic"},
+          "reduction",
+          "of the parts: reduction: in f32, in order, by one more launch; atomic: relaxed adds to c in its type, in "
+          "any order"}},
     .tiles = {{"block_m", BlocksOfM::list(), "rows of a tile"}, {"warps", {4, 8}, "warps of a block"}},
     .plan = plan,
     .reference = reference,

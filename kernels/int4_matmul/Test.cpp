@@ -29,11 +29,12 @@ TEST(Int4Matmul, any_group_size_and_split) {
                {6, "2", "atomic", "true", ElementType::BF16}};
   for (const auto &each : cases) {
     bool isTransposed = each.transposed == std::string("true");
-    TestCall call{.kernel = "int4_matmul",
-                  .extents = {{"M", 9}, {"inner", isTransposed ? 72 : 144}, {"K/2", 72}, {"N", 72}, {"K/G", each.groups}},
-                  .options = {{"splits", each.splits}, {"sum", each.sum}, {"transposed", each.transposed}},
-                  .type = each.type,
-                  .change = makeExact};
+    TestCall call{
+        .kernel = "int4_matmul",
+        .extents = {{"M", 9}, {"inner", isTransposed ? 72 : 144}, {"K/2", 72}, {"N", 72}, {"K/G", each.groups}},
+        .options = {{"splits", each.splits}, {"sum", each.sum}, {"transposed", each.transposed}},
+        .type = each.type,
+        .change = makeExact};
     if (each.groups == 2)
       call.arrange = [](auto &arrays) { arrays.at("b").type = ElementType::I8; };
     expectReference(call);

@@ -112,13 +112,12 @@ Plan planQuantise(const Call &call) {
   writer.count("K", K);
   writer.stride("x_m", x.stride(0));
   writer.stride("x_k", x.stride(1));
-  plan.steps.push_back(writer.finish({blocksFor(K, bk), blocksFor(M, bm), 1}, call.tile("warps", 4),
-                                     [&](const TypedArguments &values) {
-                                       choose(BlocksOfM(), bm, [&]<int64_t m>() {
-                                         choose(BlocksOfK(), bk,
-                                                [&]<int64_t k>() { quantiseTile<m, k>(writer, values, call); });
-                                       });
-                                     }));
+  plan.steps.push_back(
+      writer.finish({blocksFor(K, bk), blocksFor(M, bm), 1}, call.tile("warps", 4), [&](const TypedArguments &values) {
+        choose(BlocksOfM(), bm, [&]<int64_t m>() {
+          choose(BlocksOfK(), bk, [&]<int64_t k>() { quantiseTile<m, k>(writer, values, call); });
+        });
+      }));
   return plan;
 }
 
@@ -168,9 +167,9 @@ void dequantiseTile(const TypedArguments &values) {
   auto inside = column(m < M) && row(k < K);
   auto block = programId(0) * int(bk / shared) + range<bk / shared>();
   auto blocks = K / int(shared);
-  auto exponent = cast<i32>(load(values.pointer("scales").as<u8>() + column(cast<i64>(m) * cast<i64>(blocks)) +
-                                     row(block),
-                                 column(m < M) && row(block < blocks), 0));
+  auto exponent =
+      cast<i32>(load(values.pointer("scales").as<u8>() + column(cast<i64>(m) * cast<i64>(blocks)) + row(block),
+                     column(m < M) && row(block < blocks), 0));
   auto bits = select(exponent == 0, 0x400000, exponent << 23); // 2^(exponent - 127)
   auto scale = bitcast<f32>(select(exponent == notANumber, 0x7fc00000, bits));
   auto wide = reshape<bm, bk>(broadcast<bm, bk / shared, shared>(expandDims<2>(scale)));
@@ -189,9 +188,9 @@ Plan planDequantise(const Call &call) {
                                  call.kernel, K, blocks, shared));
   for (const char *name : {"q", "scales"})
     if (!call.input(name).isDense())
-      throw inputError(fmt::format("kernel `{}`: `{}` is {}, and must be dense", call.kernel, name,
-                                   describe(call.input(name))),
-                       {"copy the array to make it contiguous"});
+      throw inputError(
+          fmt::format("kernel `{}`: `{}` is {}, and must be dense", call.kernel, name, describe(call.input(name))),
+          {"copy the array to make it contiguous"});
   ElementType type = call.type("dtype");
   Plan plan;
   plan.results = {{"x", {type, {M, K}}}};
@@ -204,12 +203,11 @@ Plan planDequantise(const Call &call) {
   writer.buffer("x", type);
   writer.count("M", M);
   writer.count("K", K);
-  plan.steps.push_back(writer.finish({blocksFor(K, bk), blocksFor(M, bm), 1}, call.tile("warps", 4),
-                                     [&](const TypedArguments &values) {
-                                       choose(BlocksOfM(), bm, [&]<int64_t m>() {
-                                         choose(BlocksOfK(), bk, [&]<int64_t k>() { dequantiseTile<m, k>(values); });
-                                       });
-                                     }));
+  plan.steps.push_back(
+      writer.finish({blocksFor(K, bk), blocksFor(M, bm), 1}, call.tile("warps", 4), [&](const TypedArguments &values) {
+        choose(BlocksOfM(), bm,
+               [&]<int64_t m>() { choose(BlocksOfK(), bk, [&]<int64_t k>() { dequantiseTile<m, k>(values); }); });
+      }));
   return plan;
 }
 
