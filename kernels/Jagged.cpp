@@ -15,10 +15,6 @@ Parameter offsetsParameter() {
           "where each group ends: ascending, the last one the extent of the axis; a group may be empty"};
 }
 
-Option checkOption() {
-  return {"check", {"true", "false"}, "false", "a launch fails where offs decreases or passes the end"};
-}
-
 Group readGroup(const TypedArguments &values, const Scalar<i32> &g, const Scalar<i32> &extent, bool checks) {
   std::optional<Group> group;
   withType<i32, i64>(values.pointer("offs").type, [&]<class E>() {
@@ -33,9 +29,37 @@ Group readGroup(const TypedArguments &values, const Scalar<i32> &g, const Scalar
   return *group;
 }
 
-std::string makeOffsets(const ArrayType &type, int64_t extent, uint64_t seed) {
+std::vector<Option> jaggedOptions() {
+  std::vector<Option> all = quantiseOptions();
+  all.push_back({"check", {"true", "false"}, "false", "a launch fails where offs decreases or passes the end"});
+  return all;
+}
+
+void planJagged(const Call &call, const std::string &line, StepWriter &writer, Plan &plan) {
+  int64_t lines = call.extent(line), K = call.extent("K"), G = call.extent("G");
+  if (G == 0 && K > 0)
+    throw inputError(fmt::format("kernel `{}`: `offs` has 0 groups, and K = {}", call.kernel, K),
+                     {fmt::format("one group is `offs` = [{}]", K)});
+  const ArrayType &x = call.input("x");
+  Quantise how(call);
+  plan.results = {{"q", {how.type, {lines, K}}}, {"scales", {ElementType::F32, {G, lines}}}};
+  writer.buffer("x", x.type);
+  writer.buffer("offs", call.input("offs").type, int(elementSizeBytes(call.input("offs").type)));
+  writer.buffer("q", how.type);
+  writer.buffer("scales", ElementType::F32);
+  writer.count("lines", lines);
+  writer.count("K", K);
+  size_t axisOfLines = line == "M" ? 0 : 1;
+  writer.stride("x_line", x.stride(axisOfLines));
+  writer.stride("x_k", x.stride(1 - axisOfLines));
+}
+
+std::string makeOffsets(const Call &call, const std::string &input, uint64_t seed) {
+  if (input != "offs")
+    return "";
+  const ArrayType &type = call.input("offs");
   HostArray offsets{type, std::string(size_t(type.sizeBytes()), '\0')};
-  int64_t groups = type.shape[0];
+  int64_t groups = type.shape[0], extent = call.extent("K");
   std::vector<int64_t> ends;
   for (int64_t g = 0; g + 1 < groups; ++g) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -49,13 +73,7 @@ std::string makeOffsets(const ArrayType &type, int64_t extent, uint64_t seed) {
   return offsets.bytes;
 }
 
-void requireGroups(const Call &call, const std::string &axis) {
-  if (call.extent("G") == 0 && call.extent(axis) > 0)
-    throw inputError(fmt::format("kernel `{}`: `offs` has 0 groups, and {} = {}", call.kernel, axis, call.extent(axis)),
-                     {fmt::format("one group is `offs` = [{}]", call.extent(axis))});
-}
-
-std::vector<int64_t> offsetsOf(const HostArrays &arrays, int64_t extent) {
+static std::vector<int64_t> offsetsOf(const HostArrays &arrays, int64_t extent) {
   const HostArray &offs = arrays.at("offs");
   std::vector<int64_t> ends;
   int64_t last = 0;
@@ -70,6 +88,24 @@ std::vector<int64_t> offsetsOf(const HostArrays &arrays, int64_t extent) {
     throw inputError(fmt::format("the last group ends at {}, and the axis at {}", last, extent),
                      {"elements after the last group would have no scale"});
   return ends;
+}
+
+void checkOffsets(const Call &call, const HostArrays &arrays) {
+  offsetsOf(arrays, call.extent("K"));
+}
+
+void jaggedReference(const Call &call, HostArrays &arrays, bool rowwise) {
+  Quantise how(call);
+  const HostArray &x = arrays.at("x");
+  HostArray &q = arrays.at("q"), &scales = arrays.at("scales");
+  std::vector<int64_t> ends = offsetsOf(arrays, call.extent("K"));
+  for (int64_t g = 0, first = 0; g < call.extent("G"); first = ends[size_t(g++)])
+    for (int64_t line = 0; line < call.extent(rowwise ? "M" : "N"); ++line)
+      scales.set({g, line},
+                 quantiseLine(
+                     ends[size_t(g)] - first, how,
+                     [&](int64_t i) { return rowwise ? x.get({line, first + i}) : x.get({first + i, line}); },
+                     [&](int64_t i, double value) { q.set({line, first + i}, value); }));
 }
 
 } // namespace heddle::kernels

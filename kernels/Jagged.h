@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Groups of different sizes along one axis, given by the index at which each ends: what kernels of jagged arrays share.
 #pragma once
-#include "kernels/LibraryKernel.h"
-#include "kernels/StepWriter.h"
+#include "kernels/Quantise.h"
 
 namespace heddle::kernels {
 
@@ -18,9 +17,6 @@ struct Group {
 Group readGroup(const build::TypedArguments &values, const build::Scalar<build::i32> &g,
                 const build::Scalar<build::i32> &extent, bool checks);
 
-/// The option `check`: asserts on the device that the offsets ascend and stay within the axis.
-Option checkOption();
-
 /// Runs `body(group)`; where the group begins and ends at multiples of 16, in code that knows it, so that accesses may
 /// be wide.
 template <class F>
@@ -30,13 +26,19 @@ void whenAligned(const Group &group, F body) {
        [&] { body(group); });
 }
 
-/// Offsets of a made problem: groups of random sizes, some of them empty.
-std::string makeOffsets(const ArrayType &type, int64_t extent, uint64_t seed);
+/// The options `check` and those of all FP8 quantisation.
+std::vector<Option> jaggedOptions();
 
-/// Throws Error{Input} for elements that are in no group since there is none.
-void requireGroups(const Call &call, const std::string &axis);
+/// Checks the call, gives the plan its results, q [rows, columns] and scales [G, lines], and the writer the kernel's
+/// arguments. `line` is the axis, `M` or `N`, whose elements have scales of their own; K is in groups.
+void planJagged(const Call &call, const std::string &line, StepWriter &writer, Plan &plan);
 
-/// The offsets of a call, checked. Throws Error{Input} where they decrease, or do not end at `extent`.
-std::vector<int64_t> offsetsOf(const HostArrays &arrays, int64_t extent);
+/// The plain reference: groups of columns of each row, or of rows of each column and transposed.
+void jaggedReference(const Call &call, HostArrays &arrays, bool rowwise);
+
+/// LibraryKernel::contents and checkContents: groups of random sizes, some empty; offsets that decrease, or do not end
+/// with the axis, are Error{Input}.
+std::string makeOffsets(const Call &call, const std::string &input, uint64_t seed);
+void checkOffsets(const Call &call, const HostArrays &arrays);
 
 } // namespace heddle::kernels

@@ -72,4 +72,17 @@ float referenceScale(double amax, const Quantise &how);
 /// The value to convert, which a store to the format rounds.
 double referenceValue(double x, float scale, const Quantise &how);
 
+/// All of it for the `count` elements that share a scale: reads them by `get(i)`, gives values to `set(i, value)`, and
+/// returns the scale.
+template <class Get, class Set>
+float quantiseLine(int64_t count, const Quantise &how, Get get, Set set) {
+  double amax = 0;
+  for (int64_t i = 0; i < count; ++i)
+    amax = amaxWith(amax, get(i), how.propagates);
+  float scale = referenceScale(amax, how);
+  for (int64_t i = 0; i < count; ++i)
+    set(i, referenceValue(get(i), scale, how));
+  return scale;
+}
+
 } // namespace heddle::kernels

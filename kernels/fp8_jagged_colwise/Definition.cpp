@@ -3,7 +3,6 @@
 // the right operand of a grouped FP8 matmul that sums over the grouped axis.
 #include "kernels/Jagged.h"
 #include "kernels/Kernels.h"
-#include "kernels/Quantise.h"
 
 using namespace heddle::build;
 
@@ -20,13 +19,13 @@ struct Body {
   const TypedArguments &values;
   const Quantise &how;
 
-  Scalar<i32> K = values.scalar<i32>("K"), N = values.scalar<i32>("N"), g = programId(1);
+  Scalar<i32> K = values.scalar<i32>("K"), N = values.scalar<i32>("lines"), g = programId(1);
   Tile<i32, bn> n = programId(0) * int(bn) + range<bn>();
 
   Tile<f32, bk, bn> read(const Tile<i32, bk> &k, const Group &group) const {
     auto address = [&](auto pointer) {
       return advance(advance(pointer, column(k), writer.strideOf(values, "x_k")), row(n),
-                     writer.strideOf(values, "x_n"));
+                     writer.strideOf(values, "x_line"));
     };
     return loadNumbers<bk, bn>(values.pointer("x"), address, column(k < group.end) && row(n < N));
   }
@@ -55,26 +54,16 @@ struct Body {
 };
 
 Plan plan(const Call &call) {
-  int64_t K = call.extent("K"), N = call.extent("N"), G = call.extent("G");
-  const ArrayType &x = call.input("x");
-  requireGroups(call, "K");
-  Quantise how(call);
   Plan plan;
-  plan.results = {{"q", {how.type, {N, K}}}, {"scales", {ElementType::F32, {G, N}}}};
-  if (N * G == 0)
-    return plan;
-  int64_t bk = call.tile("block_k", 128), bn = call.tile("block_n", 32);
   StepWriter writer("fp8_jagged_colwise");
-  writer.buffer("x", x.type);
-  writer.buffer("offs", call.input("offs").type, 1);
-  writer.buffer("q", how.type);
-  writer.buffer("scales", ElementType::F32);
-  writer.count("K", K);
-  writer.count("N", N);
-  writer.stride("x_k", x.stride(0));
-  writer.stride("x_n", x.stride(1));
+  planJagged(call, "N", writer, plan);
+  int64_t lines = call.extent("N"), G = call.extent("G");
+  if (lines * G == 0)
+    return plan;
+  Quantise how(call);
+  int64_t bk = call.tile("block_k", 128), bn = call.tile("block_n", 32);
   plan.steps.push_back(
-      writer.finish({blocksFor(N, bn), G, 1}, call.tile("warps", 4), [&](const TypedArguments &values) {
+      writer.finish({blocksFor(lines, bn), G, 1}, call.tile("warps", 4), [&](const TypedArguments &values) {
         choose(BlocksOfK(), bk, [&]<int64_t k>() {
           choose(BlocksOfN(), bn, [&]<int64_t n>() {
             Body<k, n> body{writer, values, how};
@@ -84,37 +73,6 @@ Plan plan(const Call &call) {
         });
       }));
   return plan;
-}
-
-void reference(const Call &call, HostArrays &arrays) {
-  Quantise how(call);
-  const HostArray &x = arrays.at("x");
-  std::vector<int64_t> ends = offsetsOf(arrays, call.extent("K"));
-  for (int64_t g = 0; g < call.extent("G"); ++g)
-    for (int64_t n = 0; n < call.extent("N"); ++n) {
-      int64_t first = g ? ends[size_t(g - 1)] : 0;
-      double amax = 0;
-      for (int64_t k = first; k < ends[size_t(g)]; ++k)
-        amax = amaxWith(amax, x.get({k, n}), how.propagates);
-      float scale = referenceScale(amax, how);
-      arrays.at("scales").set({g, n}, scale);
-      for (int64_t k = first; k < ends[size_t(g)]; ++k)
-        arrays.at("q").set({n, k}, referenceValue(x.get({k, n}), scale, how));
-    }
-}
-
-std::vector<Option> options() {
-  std::vector<Option> all = quantiseOptions();
-  all.push_back(checkOption());
-  return all;
-}
-
-std::string contents(const Call &call, const std::string &input, uint64_t seed) {
-  return input == "offs" ? makeOffsets(call.input("offs"), call.extent("K"), seed) : "";
-}
-
-void checkContents(const Call &call, const HostArrays &arrays) {
-  offsetsOf(arrays, call.extent("K"));
 }
 
 } // namespace
@@ -128,14 +86,14 @@ const LibraryKernel fp8JaggedColwise = {
                offsetsParameter()},
     .results = {{"q", "[N, K]", "values; seen as [K, N] they are contiguous along K, as a matmul wants them"},
                 {"scales", "[G, N]", "forward scales, f32; of an empty group MAX / 1e-12"}},
-    .options = options(),
+    .options = jaggedOptions(),
     .tiles = {{"block_n", BlocksOfN::list(), "columns of a tile"},
               {"block_k", BlocksOfK::list(), "rows of a tile"},
               {"warps", {1, 2, 4, 8, 16}, "warps of a block"}},
     .plan = plan,
-    .reference = reference,
-    .contents = contents,
-    .checkContents = checkContents,
+    .reference = [](const Call &call, HostArrays &arrays) { jaggedReference(call, arrays, false); },
+    .contents = makeOffsets,
+    .checkContents = checkOffsets,
 };
 
 } // namespace heddle::kernels

@@ -3,7 +3,6 @@
 // that sums over the grouped axis, as the gradient of expert weights does.
 #include "kernels/Jagged.h"
 #include "kernels/Kernels.h"
-#include "kernels/Quantise.h"
 
 using namespace heddle::build;
 
@@ -19,7 +18,7 @@ struct Body {
   const TypedArguments &values;
   const Quantise &how;
 
-  Scalar<i32> M = values.scalar<i32>("M"), K = values.scalar<i32>("K"), g = programId(1);
+  Scalar<i32> M = values.scalar<i32>("lines"), K = values.scalar<i32>("K"), g = programId(1);
   Tile<i32, bm> m = programId(0) * int(bm) + range<bm>();
 
   Tile<i1, bm, bk> inside(const Tile<i32, bk> &k, const Group &group) const {
@@ -27,7 +26,7 @@ struct Body {
   }
   Tile<f32, bm, bk> read(const Tile<i32, bk> &k, const Group &group) const {
     auto address = [&](auto pointer) {
-      return advance(advance(pointer, column(m), writer.strideOf(values, "x_m")), row(k),
+      return advance(advance(pointer, column(m), writer.strideOf(values, "x_line")), row(k),
                      writer.strideOf(values, "x_k"));
     };
     return loadNumbers<bm, bk>(values.pointer("x"), address, inside(k, group));
@@ -69,27 +68,18 @@ struct Body {
 };
 
 Plan plan(const Call &call) {
-  int64_t M = call.extent("M"), K = call.extent("K"), G = call.extent("G");
-  const ArrayType &x = call.input("x");
-  requireGroups(call, "K");
-  Quantise how(call);
   Plan plan;
-  plan.results = {{"q", {how.type, {M, K}}}, {"scales", {ElementType::F32, {G, M}}}};
-  if (M * G == 0)
-    return plan;
-  int64_t average = K / G, bk = call.tile("block_k", average > 512 ? 1024 : average > 128 ? 512 : 256);
-  int64_t bm = call.tile("block_m", 4096 / bk);
   StepWriter writer("fp8_jagged_rowwise");
-  writer.buffer("x", x.type);
-  writer.buffer("offs", call.input("offs").type, 1);
-  writer.buffer("q", how.type);
-  writer.buffer("scales", ElementType::F32);
-  writer.count("M", M);
-  writer.count("K", K);
-  writer.stride("x_m", x.stride(0));
-  writer.stride("x_k", x.stride(1));
+  planJagged(call, "M", writer, plan);
+  int64_t lines = call.extent("M"), G = call.extent("G");
+  if (lines * G == 0)
+    return plan;
+  Quantise how(call);
+  int64_t average = call.extent("K") / std::max<int64_t>(call.extent("G"), 1);
+  int64_t bk = call.tile("block_k", average > 512 ? 1024 : average > 128 ? 512 : 256);
+  int64_t bm = call.tile("block_m", std::min<int64_t>(16, 4096 / bk));
   plan.steps.push_back(
-      writer.finish({blocksFor(M, bm), G, 1}, call.tile("warps", 4), [&](const TypedArguments &values) {
+      writer.finish({blocksFor(lines, bm), G, 1}, call.tile("warps", 4), [&](const TypedArguments &values) {
         choose(BlocksOfM(), bm, [&]<int64_t m>() {
           choose(BlocksOfK(), bk, [&]<int64_t k>() {
             Body<m, k> body{writer, values, how};
@@ -99,37 +89,6 @@ Plan plan(const Call &call) {
         });
       }));
   return plan;
-}
-
-void reference(const Call &call, HostArrays &arrays) {
-  Quantise how(call);
-  const HostArray &x = arrays.at("x");
-  std::vector<int64_t> ends = offsetsOf(arrays, call.extent("K"));
-  for (int64_t g = 0; g < call.extent("G"); ++g)
-    for (int64_t m = 0; m < call.extent("M"); ++m) {
-      int64_t first = g ? ends[size_t(g - 1)] : 0;
-      double amax = 0;
-      for (int64_t k = first; k < ends[size_t(g)]; ++k)
-        amax = amaxWith(amax, x.get({m, k}), how.propagates);
-      float scale = referenceScale(amax, how);
-      arrays.at("scales").set({g, m}, scale);
-      for (int64_t k = first; k < ends[size_t(g)]; ++k)
-        arrays.at("q").set({m, k}, referenceValue(x.get({m, k}), scale, how));
-    }
-}
-
-std::vector<Option> options() {
-  std::vector<Option> all = quantiseOptions();
-  all.push_back(checkOption());
-  return all;
-}
-
-std::string contents(const Call &call, const std::string &input, uint64_t seed) {
-  return input == "offs" ? makeOffsets(call.input("offs"), call.extent("K"), seed) : "";
-}
-
-void checkContents(const Call &call, const HostArrays &arrays) {
-  offsetsOf(arrays, call.extent("K"));
 }
 
 } // namespace
@@ -142,14 +101,14 @@ const LibraryKernel fp8JaggedRowwise = {
     .inputs = {{"x", {"M", "K"}, numberTypes, "the matrix, of any strides; contiguous along K is fast"},
                offsetsParameter()},
     .results = {{"q", "[M, K]", "values"}, {"scales", "[G, M]", "forward scales, f32; of an empty group MAX / 1e-12"}},
-    .options = options(),
+    .options = jaggedOptions(),
     .tiles = {{"block_m", BlocksOfM::list(), "rows of a tile"},
               {"block_k", BlocksOfK::list(), "columns of a tile"},
               {"warps", {1, 2, 4, 8, 16}, "warps of a block"}},
     .plan = plan,
-    .reference = reference,
-    .contents = contents,
-    .checkContents = checkContents,
+    .reference = [](const Call &call, HostArrays &arrays) { jaggedReference(call, arrays, true); },
+    .contents = makeOffsets,
+    .checkContents = checkOffsets,
 };
 
 } // namespace heddle::kernels

@@ -20,15 +20,11 @@ Plan plan(const Call &call) {
 void reference(const Call &call, HostArrays &arrays) {
   Quantise how(call);
   const HostArray &x = arrays.at("x");
-  for (int64_t m = 0; m < call.extent("M"); ++m) {
-    double amax = 0;
-    for (int64_t k = 0; k < call.extent("K"); ++k)
-      amax = amaxWith(amax, x.get({m, k}), how.propagates);
-    float scale = referenceScale(amax, how);
-    arrays.at("scales").set({m}, scale);
-    for (int64_t k = 0; k < call.extent("K"); ++k)
-      arrays.at("q").set({m, k}, referenceValue(x.get({m, k}), scale, how));
-  }
+  HostArray &q = arrays.at("q"), &scales = arrays.at("scales");
+  for (int64_t m = 0; m < call.extent("M"); ++m)
+    scales.set({m}, quantiseLine(
+                        call.extent("K"), how, [&](int64_t k) { return x.get({m, k}); },
+                        [&](int64_t k, double value) { q.set({m, k}, value); }));
 }
 
 } // namespace

@@ -246,17 +246,12 @@ Plan plan(const Call &call) {
 void reference(const Call &call, HostArrays &arrays) {
   Quantise how(call);
   const HostArray &x = arrays.at("x");
-  int64_t E = call.extent("E"), K = call.extent("K"), N = call.extent("N");
-  for (int64_t e = 0; e < E; ++e)
-    for (int64_t k = 0; k < K; ++k) {
-      double amax = 0;
-      for (int64_t n = 0; n < N; ++n)
-        amax = amaxWith(amax, x.get({e, k, n}), how.propagates);
-      float scale = referenceScale(amax, how);
-      arrays.at("scales").set({e, k}, scale);
-      for (int64_t n = 0; n < N; ++n)
-        arrays.at("q").set({e, k, n}, referenceValue(x.get({e, k, n}), scale, how));
-    }
+  HostArray &q = arrays.at("q"), &scales = arrays.at("scales");
+  for (int64_t e = 0; e < call.extent("E"); ++e)
+    for (int64_t k = 0; k < call.extent("K"); ++k)
+      scales.set({e, k}, quantiseLine(
+                             call.extent("N"), how, [&](int64_t n) { return x.get({e, k, n}); },
+                             [&](int64_t n, double value) { q.set({e, k, n}, value); }));
 }
 
 std::vector<TileParameter> tiles() {
