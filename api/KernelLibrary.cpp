@@ -261,7 +261,12 @@ double copyBandwidth(const std::string &name) {
   std::shared_ptr<Device> device = openDevice(name);
   if (device->chip().simulated != InstructionSet::None)
     return 0;
-  const uint64_t bytes = device->chip().vendor == Vendor::Host ? uint64_t(64) << 20 : uint64_t(1) << 30;
+  const uint64_t wanted = device->chip().vendor == Vendor::Host ? uint64_t(64) << 20 : uint64_t(1) << 30;
+  const uint64_t bytes = std::min(wanted, device->memoryInfo().freeBytes / 4 / 4096 * 4096);
+  if (bytes == 0)
+    throw environmentError(
+        fmt::format("device `{}` has {} bytes free, too few to measure a copy", name, device->memoryInfo().freeBytes),
+        {"end what uses its memory"});
   Buffer from = device->allocate(bytes, "copied"), to = device->allocate(bytes, "copy");
   std::unique_ptr<Stream> stream = device->createStream();
   stream->fill(from, 1);

@@ -118,7 +118,9 @@ int benchLibraryVerb(const LibraryBench &bench) {
     printData(fmt::format("# heddle {}: {} on {}; {}\n# calls: {}, after {}; a copy moves {:.0f} GB/s\n"
                           "#   p50 us   min us      GB/s  of copy    #wrong  shape\n",
                           version(), bench.request.kernel, bench.request.device,
-                          bench.request.device.starts_with("host") ? "single calls" : "graphs of one call",
+                          bench.request.device.starts_with("host")  ? "single calls"
+                          : bench.request.device.starts_with("sim") ? "simulated: 10 ns an instruction"
+                                                                    : "graphs of one call",
                           bench.request.repeat, bench.request.warmup, bandwidth / 1e9));
   if (bench.csv)
     printData("kernel,shape,p50_us,min_us,max_us,least_bytes,gb_per_s,of_copy,wrong\n");

@@ -73,10 +73,19 @@ void castTile(const Tiles<bn, bk> &tiles, const Place &place, const Tile<i32, bk
   tiles.write(place.e, n, k, tiles.read(place.e, n, k), scale);
 }
 
-/// Method `atomic`, first launch.
+/// Method `atomic`, first launch: a block has several tiles of its rows, so that it exchanges maxima among its warps,
+/// and with other blocks, once for all of them.
+constexpr int tilesOfBlock = 4;
 template <int64_t bn, int64_t bk>
 void collectAmax(const Tiles<bn, bk> &tiles) {
-  collectTile(tiles, {programId(2), programId(0), programId(1)});
+  auto e = programId(2);
+  auto k = tiles.kOf(programId(0));
+  auto largest = forRange(0, tilesOfBlock, 1, zeros<i32, bn, bk>(), [&](Scalar<i32> tile, auto largest) {
+    auto n = tiles.nOf(programId(1) * tilesOfBlock + tile);
+    return maximum(largest, magnitudeBits(tiles.read(e, n, k), tiles.how));
+  });
+  auto target = tiles.values.pointer("amax").template as<i32>();
+  atomicMax(target + tiles.scaleIndex(e, k), max(largest, axis<0>()), k < tiles.K, Order::Relaxed);
 }
 
 /// Second launch: in reverse order, so that it begins with what the first one left in the cache.
@@ -185,6 +194,8 @@ Step stepOf(const Call &call, Part part, int64_t bn, int64_t bk, int64_t warps) 
   writer.stride("x_k", x.stride(1));
   writer.stride("x_n", x.stride(2));
   std::array<int64_t, 3> grid = {blocksFor(K, bk), blocksFor(N, bn), E};
+  if (part == Part::Amax)
+    grid[1] = blocksFor(grid[1], tilesOfBlock);
   if (part == Part::Reduction)
     grid = {grid[0], E, 1};
   if (part == Part::Strips) {
