@@ -103,7 +103,8 @@ Plan planQuantise(const Call &call) {
     plan.results = {{"q", {type, {K, M}}}, {"scales", {ElementType::UI8, {K, M / shared}}}};
   if (M * K == 0)
     return plan;
-  int64_t bm = call.tile("block_m", along ? 32 : 128), bk = call.tile("block_k", along ? 256 : 64);
+  int64_t bm = call.tile("block_m", 32), bk = call.tile("block_k", along ? 256 : 64);
+  int64_t warps = call.tile("warps", along ? 4 : call.chip->threadsPerWarp == 64 ? 1 : 2);
   StepWriter writer("mxfp8_quantise");
   writer.buffer("x", x.type);
   writer.buffer("q", type);
@@ -112,12 +113,11 @@ Plan planQuantise(const Call &call) {
   writer.count("K", K);
   writer.stride("x_m", x.stride(0));
   writer.stride("x_k", x.stride(1));
-  plan.steps.push_back(
-      writer.finish({blocksFor(K, bk), blocksFor(M, bm), 1}, call.tile("warps", 4), [&](const TypedArguments &values) {
-        choose(BlocksOfM(), bm, [&]<int64_t m>() {
-          choose(BlocksOfK(), bk, [&]<int64_t k>() { quantiseTile<m, k>(writer, values, call); });
-        });
-      }));
+  plan.steps.push_back(writer.finish({blocksFor(K, bk), blocksFor(M, bm), 1}, warps, [&](const TypedArguments &values) {
+    choose(BlocksOfM(), bm, [&]<int64_t m>() {
+      choose(BlocksOfK(), bk, [&]<int64_t k>() { quantiseTile<m, k>(writer, values, call); });
+    });
+  }));
   return plan;
 }
 
