@@ -17,7 +17,7 @@ public:
   void lower(WaitArrivalsOp op);
 
 private:
-  bool refuseWithout(Operation *op);
+  bool isRefused(); ///< where the chip has no such objects
   void inThread(Value number, llvm::function_ref<void()> body);
 };
 } // namespace
@@ -30,14 +30,15 @@ void Arrivals::inThread(Value number, llvm::function_ref<void()> body) {
   body();
 }
 
-bool Arrivals::refuseWithout(Operation *) {
-  if (!target.hasArrivals())
-    refuse("this chip has no barrier objects in shared memory");
-  return !target.hasArrivals();
+bool Arrivals::isRefused() {
+  if (target.hasArrivals())
+    return false;
+  refuse("this chip has no barrier objects in shared memory: use simt.barrier");
+  return true;
 }
 
 void Arrivals::lower(InitArrivalsOp op) {
-  if (refuseWithout(op))
+  if (isRefused())
     return;
   int64_t stages = op.getObjects().getType().getStages(), tileBytes = op.getObjects().getType().getTileBytes();
   inThread(state.thread, [&] {
@@ -48,7 +49,7 @@ void Arrivals::lower(InitArrivalsOp op) {
 }
 
 void Arrivals::lower(ArriveOp op) {
-  if (refuseWithout(op))
+  if (isRefused())
     return;
   Value object = stageOf(op.getObjects(), op.getStage());
   if (op.getCopies())
@@ -59,7 +60,7 @@ void Arrivals::lower(ArriveOp op) {
 
 // Hardware gives up waiting after some time, and is asked again.
 void Arrivals::lower(WaitArrivalsOp op) {
-  if (refuseWithout(op))
+  if (isRefused())
     return;
   Value object = stageOf(op.getObjects(), op.getStage()), parity = scalar(op.getParity());
   auto loop = scf::WhileOp::create(b, TypeRange(), ValueRange(), nullptr, nullptr);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Loops, conditionals and branches between blocks. Tiles that cross blocks or iterations are carried as their
 // registers. What a load brings in words, loops carry in words on targets that want it: LLVM would take them apart
-// where they are loaded, which waits for them, and keep their elements one in a register.
+// where they are loaded, which waits for them, and keep their elements one in a register. What matrix instructions take
+// from registers is carried in their words: LLVM would carry what it is converted from.
 #include "compiler/lowering/simt/RecordCode.h"
 #include "compiler/lowering/simt/Vectors.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
