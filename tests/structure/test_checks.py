@@ -122,8 +122,8 @@ class Source(Checks):
         self.check("a.test", "RUN: no" + "t heddle compile x.ttir\n", "a.test:1: error: `not` takes any failure")
 
     def test_mark_without_issue(self):
-        self.check("a.h", LICENCE + "// TO" + "DO: more\n", "a.h:2: error: 'TODO' without an issue")
-        self.check("a.md", "FIX" + "ME later #3\n", "'FIXME' without an issue")
+        self.check("a.h", LICENCE + "// TO" + "DO: more\n", "a.h:2: error: 'TO" + "DO' without an issue")
+        self.check("a.md", "FIX" + "ME later #3\n", "'FIX" + "ME' without an issue")
 
     def test_mark_with_issue(self):
         self.check("a.h", LICENCE + "// TODO(#12): more\n")

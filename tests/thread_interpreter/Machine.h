@@ -125,6 +125,7 @@ struct ArrivalBarrier {
   std::vector<uint32_t> copied;            ///< in this phase by noinc arrivals, lanes of each warp
   std::vector<uint32_t> waiting;           ///< lanes of each warp
   std::vector<Landing> landings;           ///< of this phase's noinc arrivals
+  std::vector<Landing> unseen;             ///< those of complete phases that no thread has waited for yet
   std::vector<Arrival> arrivals, previous; ///< of this phase, and of the one before it
   // What arrivals released, those of the current phase included, and what the complete phases did.
   Clocks released;

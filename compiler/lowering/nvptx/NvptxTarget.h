@@ -24,7 +24,7 @@ public:
   void barrier(Builder &b) const override;
   void warpBarrier(Builder &b, bool beforeCopies) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
-  bool hasArrivals() const override { return !chip.sharedCopies.laneBits.empty(); }
+  bool hasArrivals() const override { return hasAsyncCopies(); }
   void initArrivals(Builder &b, mlir::Value object, int64_t arrivals) const override;
   void arrive(Builder &b, mlir::Value object) const override;
   void arriveAfterCopies(Builder &b, mlir::Value object) const override;

@@ -65,7 +65,8 @@ static bool take(Operation *op, RingLoop &found) {
     found.commit = commit;
     return isOnly;
   }
-  if (isa<DotSharedOp, DotWaitOp, LoadSharedOp>(op)) {
+  // A matmul may make the reads of its operands itself (SourceFacts::lateReads).
+  if (isa<DotSharedOp, DotWaitOp, LoadSharedOp, MatrixDotOp>(op)) {
     found.lastRead = op;
     return found.barrier != nullptr;
   }

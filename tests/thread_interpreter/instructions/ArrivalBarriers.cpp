@@ -95,11 +95,20 @@ static void acquire(Warp &warp, uint32_t lanes, const ArrivalBarrier &object) {
   });
 }
 
-/// The phase ends: its copies land, and those who wait go on.
-static void complete(Block &block, ArrivalBarrier &object) {
-  for (const ArrivalBarrier::Landing &landing : object.landings)
+/// As late as allowed: when the first thread has waited for the phase. A wait that is missing is found by that, also
+/// where other objects order the threads.
+static void land(ArrivalBarrier &object) {
+  for (const ArrivalBarrier::Landing &landing : object.unseen)
     landCopies(*landing.warp, landing.lane, landing.copies);
+  object.unseen.clear();
+}
+
+/// The phase ends, and those who wait go on.
+static void complete(Block &block, ArrivalBarrier &object) {
+  std::ranges::move(object.landings, std::back_inserter(object.unseen));
   object.landings.clear();
+  if (object.waitingThreads())
+    land(object);
   ++object.phase;
   ++block.machine.progress;
   object.previous = std::exchange(object.arrivals, {});
@@ -154,15 +163,16 @@ static Flow invalidate(Warp &warp, const Op &op) {
       warp.fail(op, lane,
                 fmt::format("{} threads wait, and {} noinc arrivals have copies in flight, at {}", waiting,
                             object.landings.size(), object.describe(place.offset)));
+    land(object);
     warp.block.checks.change(warp, lane, op, place.offset, ArrivalBarrier::sizeBytes);
     warp.block.arrivalBarriers.erase(place.offset);
   });
   return Flow::Next;
 }
 
-/// in: the object. With `Copies` the phase is not complete before the lane's earlier copies are, which therefore land
-/// when it is. A thread may arrive once a phase in each way, and is ordered after the phase before it: PTX does
-/// not ask for this, but such an arrival counts for that of another thread.
+/// in: the object. With `Copies` the phase is not complete before the lane's earlier copies are, which therefore have
+/// landed for who has waited for it. A thread may arrive once a phase in each way, and is ordered after the phase
+/// before it: PTX does not ask for this, but such an arrival counts for that of another thread.
 template <bool Copies>
 static Flow arrive(Warp &warp, const Op &op) {
   bool completed = false;
@@ -216,6 +226,8 @@ static Flow waitParity(Warp &warp, const Op &op) {
         object.waiting[warp.index] |= 1u << lane;
       }
     });
+    if (ready)
+      land(object);
     acquire(warp, ready, object);
   }
   if (!blocked)
