@@ -45,7 +45,8 @@ std::map<std::string, int64_t> extentsOf(const std::string &shape) {
   for (size_t start = 0; start < shape.size();) {
     size_t end = std::min(shape.find(',', start), shape.size());
     NamedValue value = parseNamedValue(shape.substr(start, end - start), "--shape");
-    extents[value.name] = numbersOf(value.value, "--shape " + shape)[0];
+    if (!extents.try_emplace(value.name, numbersOf(value.value, "--shape " + shape)[0]).second)
+      throw inputError(fmt::format("`--shape {}` gives {} twice", shape, value.name));
     start = end + 1;
   }
   return extents;

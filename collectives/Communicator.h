@@ -119,7 +119,7 @@ private:
   const int firstRank, rankCount;
   std::vector<std::unique_ptr<Stream>> owned;
   std::vector<Stream *> streams;
-  std::vector<std::unique_ptr<Stream>> service; ///< for what must not queue behind a collective
+  std::vector<std::unique_ptr<Stream>> service; ///< for what must not wait for a collective
   Options options;
   std::unique_ptr<SymmetricMemory> control; ///< Control of each rank
   std::unique_ptr<LaunchRing> ring;         ///< of processes

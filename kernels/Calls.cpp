@@ -18,7 +18,7 @@ Words wordsOf(const QuantiseOptions &options, Words more = {}) {
 }
 
 const char *wordOf(AmaxMethod method) {
-  return method == AmaxMethod::Atomic ? "atomic" : "reduction";
+  return method == AmaxMethod::Atomic ? "atomic" : method == AmaxMethod::Reduction ? "reduction" : "strips";
 }
 
 Prepared prepare(std::shared_ptr<Device> device, const LibraryKernel &kernel, std::map<std::string, ArrayType> inputs,

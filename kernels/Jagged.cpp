@@ -12,7 +12,7 @@ Parameter offsetsParameter() {
   return {"offs",
           {"G"},
           {ElementType::I32, ElementType::I64},
-          "where each group ends: ascending, the last one the extent of the axis; a group may be empty"};
+          "where each group ends, dense: ascending, the last one the extent of the axis; a group may be empty"};
 }
 
 Group readGroup(const TypedArguments &values, const Scalar<i32> &g, const Scalar<i32> &extent, bool checks) {
@@ -36,6 +36,7 @@ std::vector<Option> jaggedOptions() {
 }
 
 void planJagged(const Call &call, const std::string &line, StepWriter &writer, Plan &plan) {
+  requireDense(call, "offs");
   int64_t lines = call.extent(line), K = call.extent("K"), G = call.extent("G");
   if (G == 0 && K > 0)
     throw inputError(fmt::format("kernel `{}`: `offs` has 0 groups, and K = {}", call.kernel, K),

@@ -72,4 +72,11 @@ int64_t Call::tile(const std::string &name, int64_t standard) const {
   return chosen == tiles.end() ? standard : chosen->second;
 }
 
+void requireDense(const Call &call, const std::string &name) {
+  const ArrayType &array = call.input(name);
+  if (!array.isDense())
+    throw inputError(fmt::format("kernel `{}`: `{}` is {}, and must be dense", call.kernel, name, describe(array)),
+                     {"copy the array to make it contiguous"});
+}
+
 } // namespace heddle::kernels

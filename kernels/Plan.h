@@ -61,6 +61,9 @@ struct StepArgument {
   int64_t value = 0;
 };
 
+/// Throws Error{Input} unless this input is dense.
+void requireDense(const Call &call, const std::string &name);
+
 /// A fill of a whole buffer with one byte, or a launch.
 struct Step {
   std::string fills; ///< the buffer; empty: a launch

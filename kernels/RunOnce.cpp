@@ -74,7 +74,8 @@ Difference compareArrays(const std::string &name, const HostArray &given, const 
   const int64_t size = elementSizeBytes(given.type.type), count = given.type.elements();
   double bound = 0;
   for (int64_t i = 0; i < count && tolerance > 0; ++i)
-    bound = std::max(bound, tolerance * std::abs(loadDouble(given.type.type, expected.bytes.data() + i * size)));
+    if (double value = std::abs(loadDouble(given.type.type, expected.bytes.data() + i * size)); std::isfinite(value))
+      bound = std::max(bound, tolerance * value);
   for (int64_t i = 0; i < count; ++i) {
     const char *ours = given.bytes.data() + i * size, *theirs = expected.bytes.data() + i * size;
     if (std::memcmp(ours, theirs, size_t(size)) == 0)

@@ -123,9 +123,10 @@ std::string ProcessGroup::trySharing(SharingKind tried) {
   auto mark = [](int writer, int owner) { return 0x9E3779B97F4A7C15u * uint64_t(1 + writer * 64 + owner); };
   try {
     SymmetricMemory memory(*this, slot * uint64_t(ranks()), "a try of sharing", Caching::Uncached, tried);
-    std::unique_ptr<Stream> stream = own->createStream();
+    std::unique_ptr<Stream> stream;
     std::vector<uint64_t> words(static_cast<size_t>(ranks()));
     agree([&] {
+      stream = own->createStream();
       for (int owner = 0; owner < ranks(); ++owner) {
         words[size_t(owner)] = mark(rank(), owner);
         stream->copyToDevice(memory.address(owner) + slot * uint64_t(rank()), &words[size_t(owner)], sizeof words[0]);

@@ -33,7 +33,7 @@ public:
   std::vector<Neighbours::Message> exchange(const std::function<std::string(std::vector<int> &files)> &work);
 
   /// One way of sharing memory, tried: each rank writes into the memory of each and looks for what all have written.
-  /// Empty, or what went wrong; the same on all ranks.
+  /// Empty on all ranks or on none; else what went wrong.
   std::string trySharing(SharingKind kind);
   /// Those that all ranks' devices have, in the order of rank 0.
   std::vector<SharingKind> commonSharing() const;

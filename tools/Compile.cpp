@@ -71,6 +71,7 @@ struct CompileRequest {
   LibraryRequest library; ///< of kernels of the library
   std::vector<std::string> shapes, arguments;
   std::string libraryOption; ///< the first option given that only they have
+  std::string fileOption;    ///< the first one that only files have
 };
 
 int listPhases(const std::string &target, bool asJson) {
@@ -135,6 +136,12 @@ nlohmann::ordered_json describeResult(const CompileResult &result, const std::st
 }
 
 int compileFromLibrary(CompileRequest &request) {
+  if (!request.fileOption.empty())
+    throw inputError(
+        fmt::format("`{}` is for files, and `{}` is a kernel of the library", request.fileOption, request.input),
+        {"`heddle compile kernel:NAME` alone prints what a kernel takes"});
+  if (request.output == "-")
+    throw inputError("`-o -`: a kernel of the library is a folder of packages", {"give a folder, or `--to PHASE`"});
   if (request.shapes.size() > 1)
     throw inputError(
         fmt::format("`--shape {}` and `--shape {}`: a compilation has one", request.shapes[0], request.shapes[1]));
@@ -153,10 +160,7 @@ int compileVerb(CompileRequest request) {
     throw inputError("no kernel: `heddle compile` wants a file", {"`heddle compile --help` shows the options"});
   if (isLibraryKernel(request.input))
     return compileFromLibrary(request);
-  if (!request.libraryOption.empty())
-    throw inputError(fmt::format("`{}` is for kernels of the library, and {} is a file", request.libraryOption,
-                                 sourceName(request.input)),
-                     {"`heddle compile kernel:` lists them"});
+  refuseLibraryOption(request.libraryOption, request.input, "compile");
   if (isModuleFile(request.input))
     throw inputError(
         sourceName(request.input) + " is an HLO module, `heddle compile` makes packages of kernels",
@@ -251,6 +255,9 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   addLibraryOptions(*verb, request->library, request->shapes);
   verb->callback([request, verb, &action] {
     request->libraryOption = request->arguments.empty() ? givenLibraryOption(*verb) : "--arg";
+    for (const char *name : {"--warps", "--kernel", "--from", "--dump-phases", "--remarks", "--time", "--repeat"})
+      if (request->fileOption.empty() && verb->get_option(name)->count())
+        request->fileOption = name;
     action = [request] { return compileVerb(*request); };
   });
 }

@@ -18,7 +18,7 @@ namespace {
 constexpr const char *help =
     R"(heddle doctor [--processes N] [--json]: what this machine has, and every setting with its origin
 
-  --processes N       starts N processes, 2 to 8, which try each way of sharing memory between processes
+  --processes N       starts N processes, 1 to 8, which try each way of sharing memory between processes
   --bootstrap ADDRESS, --rank R   this process is one of them; as of heddle bench
   --json              the same as JSON
 )";

@@ -62,6 +62,12 @@ std::string givenLibraryOption(const CLI::App &verb) {
   return "";
 }
 
+void refuseLibraryOption(const std::string &option, const std::string &input, const std::string &verb) {
+  if (!option.empty())
+    throw inputError(fmt::format("`{}` is for kernels of the library, and {} is a file", option, sourceName(input)),
+                     {fmt::format("`heddle {} kernel:` lists them", verb)});
+}
+
 int runLibraryVerb(LibraryRequest request, const std::vector<std::string> &files, bool asJson) {
   if (asksForHelp(request)) {
     std::string text = describeLibraryKernel(request.kernel);

@@ -14,6 +14,9 @@ void addLibraryOptions(CLI::App &verb, LibraryRequest &request, std::vector<std:
 /// The first of these options that was given; empty for none.
 std::string givenLibraryOption(const CLI::App &verb);
 
+/// Throws Error{Input} where such an option was given for a file.
+void refuseLibraryOption(const std::string &option, const std::string &input, const std::string &verb);
+
 /// `files` are the texts of `--out`. The exit code: ErrorClass::WrongResult where the reference differs.
 int runLibraryVerb(LibraryRequest request, const std::vector<std::string> &files, bool asJson);
 

@@ -112,7 +112,9 @@ private:
     bool isRunning = false;
     for (const Child &child : children) {
       files.push_back({child.output.get(), POLLIN, 0});
-      isRunning |= child.isRunning() || child.output;
+      // A program that a rank has started may hold the pipe.
+      bool isGivenUp = failed && Clock::now() > *failed + 2 * secondsAfterFailure;
+      isRunning |= child.isRunning() || (child.output && !isGivenUp);
     }
     if (!isRunning)
       return false;

@@ -32,7 +32,7 @@ void rememberProgram(const std::vector<std::string> &words);
 /// Starts this program `count` times with its own words and each rank's, and waits. Rank 0 has the standard output;
 /// what a rank writes to standard error comes out here with `rank R: ` before each line. When one has failed, the
 /// others have two seconds to end, and are killed then. Returns the largest exit code; that of a rank that a signal
-/// ended is ErrorClass::Environment. No process is left. Throws Error{Input} in a program that has no main of heddle's.
+/// ended is ErrorClass::Environment. No rank is left. Throws Error{Input} in a program that has no main of heddle's.
 int runRanks(int count);
 
 } // namespace heddle

@@ -231,10 +231,7 @@ int runVerb(RunVerbRequest &request) {
   RunRequest &run = request.run;
   if (isLibraryKernel(request.input))
     return runFromLibrary(request);
-  if (!request.libraryOption.empty())
-    throw inputError(fmt::format("`{}` is for kernels of the library, and {} is a file", request.libraryOption,
-                                 sourceName(request.input)),
-                     {"`heddle run kernel:` lists them"});
+  refuseLibraryOption(request.libraryOption, request.input, "run");
   if (isModuleFile(request.input))
     return runModuleFile(request);
   if (!request.moduleOption.empty())

@@ -162,26 +162,26 @@ def group_of(inputs, g):
     return slice(int(ends[g - 1]) if g else 0, int(ends[g]))
 
 
-def jagged_rowwise(M, K, G):
-    def samples(inputs):
-        x = inputs["x"].reshape(M, K)
-        for place in sampled(M * G):
-            g, m = divmod(int(place), M)
-            columns = group_of(inputs, g)
-            yield floats(x[m, columns]), (m, columns), (g, m)
+def jagged(kernel, extents, line, tiles):
+    """Groups along K; `line` is the other axis: M, where a line is a row, or N."""
+    lines, K, G = extents[line], extents["K"], extents["G"]
 
-    return Case("fp8_jagged_rowwise", {"M": M, "K": K, "G": G}, samples, ["jagged_rowwise"], tiles=JAGGED_ROWS, groups=K)
+    def samples(inputs):
+        x = inputs["x"].reshape(lines, K) if line == "M" else inputs["x"].reshape(K, lines).T
+        for place in sampled(lines * G):
+            g, at = divmod(int(place), lines)
+            group = group_of(inputs, g)
+            yield floats(x[at, group]), (at, group), (g, at)
+
+    return Case("fp8_" + kernel, extents, samples, [kernel], tiles=tiles, groups=K)
+
+
+def jagged_rowwise(M, K, G):
+    return jagged("jagged_rowwise", {"M": M, "K": K, "G": G}, "M", JAGGED_ROWS)
 
 
 def jagged_colwise(K, N, G):
-    def samples(inputs):
-        x = inputs["x"].reshape(K, N)
-        for place in sampled(N * G):
-            g, n = divmod(int(place), N)
-            rows = group_of(inputs, g)
-            yield floats(x[rows, n]), (n, rows), (g, n)
-
-    return Case("fp8_jagged_colwise", {"K": K, "N": N, "G": G}, samples, ["jagged_colwise"], tiles=JAGGED_COLUMNS, groups=K)
+    return jagged("jagged_colwise", {"K": K, "N": N, "G": G}, "N", JAGGED_COLUMNS)
 
 
 CASES = {

@@ -73,7 +73,8 @@ public:
     Value result = math::Exp2Op::create(b, arith::MulFOp::create(b, y, math::Log2Op::create(b, size)));
     Value half = times(y, 0.5);
     Value isWhole = equal(math::FloorOp::create(b, y), y), isEven = equal(math::FloorOp::create(b, half), half);
-    Value isNegative = compare(arith::CmpFPredicate::OLT, x, number(0));
+    Value isFinite = compare(arith::CmpFPredicate::OLT, size, number(INFINITY));
+    Value isNegative = arith::AndIOp::create(b, isFinite, compare(arith::CmpFPredicate::OLT, x, number(0)));
     Value signedResult = choose(isEven, result, math::CopySignOp::create(b, result, x));
     Value ofWhole = choose(isWhole, signedResult, choose(isNegative, number(NAN), result));
     Value infinite = equal(math::AbsFOp::create(b, y), number(INFINITY));

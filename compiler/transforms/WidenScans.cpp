@@ -17,11 +17,11 @@ using namespace heddle::triton;
 static bool isRounding(ScanOp op) {
   auto is16Bit = [](Type type) { return isa<Float16Type, BFloat16Type>(elementTypeOf(type)); };
   Block &body = op.getCombineOp().front();
+  auto isInside = [&](Value value) { return value.getParentBlock() == &body; };
   return llvm::all_of(op.getSrcs().getTypes(), is16Bit) && body.getOperations().size() > 1 &&
          llvm::all_of(body.without_terminator(),
                       [](Operation &each) { return isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(each); }) &&
-         llvm::all_of(body.getTerminator()->getOperands(),
-                      [&](Value value) { return value.getParentBlock() == &body; });
+         llvm::all_of(body, [&](Operation &each) { return llvm::all_of(each.getOperands(), isInside); });
 }
 
 static void widen(ScanOp op) {

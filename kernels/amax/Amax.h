@@ -14,7 +14,4 @@ void planAmax(const Call &call, const std::string &target, ElementType targetTyp
 Option amaxMethod();
 std::vector<TileParameter> amaxTiles();
 
-/// Throws Error{Input} unless `x` is dense.
-void requireDense(const Call &call, const std::string &name);
-
 } // namespace heddle::kernels

@@ -81,13 +81,6 @@ void reference(const Call &call, HostArrays &arrays) {
 
 } // namespace
 
-void requireDense(const Call &call, const std::string &name) {
-  const ArrayType &array = call.input(name);
-  if (!array.isDense())
-    throw inputError(fmt::format("kernel `{}`: `{}` is {}, and must be dense", call.kernel, name, describe(array)),
-                     {"copy the array to make it contiguous"});
-}
-
 Option amaxMethod() {
   return {
       "method",

@@ -74,4 +74,6 @@ TEST(Fp8Jagged, offsets_that_are_wrong) {
   CallRequest none;
   none.inputs = {{"x", {ElementType::F32, {4, 8}}}, {"offs", {ElementType::I32, {0}}}};
   EXPECT_CONTAINS(refusal(both[0], none), "`offs` has 0 groups, and K = 8");
+  none.inputs["offs"] = {ElementType::I32, {2}, {2}};
+  EXPECT_CONTAINS(refusal(both[0], none), "and must be dense");
 }

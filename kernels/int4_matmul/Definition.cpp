@@ -175,10 +175,8 @@ void check(const Call &call, bool isTransposed) {
       throw inputError(fmt::format("kernel `{}`: `a` has elements of {}, and `{}` of {}: they must be the same",
                                    call.kernel, elementTypeName(call.input("a").type), name,
                                    elementTypeName(call.input(name).type)));
-  for (const auto &[name, array] : call.inputs)
-    if (!array.isDense())
-      throw inputError(fmt::format("kernel `{}`: `{}` is {}, and must be dense", call.kernel, name, describe(array)),
-                       {"copy the array to make it contiguous"});
+  for (const auto &input : call.inputs)
+    requireDense(call, input.first);
   if (groups == 0 || K % groups)
     throw inputError(
         fmt::format("kernel `{}`: K = {} is no multiple of the {} rows of `scales`", call.kernel, K, groups),

@@ -187,10 +187,7 @@ Plan planDequantise(const Call &call) {
     throw inputError(fmt::format("kernel `{}`: K = {}, and `scales` has {} columns: there is one for {} elements",
                                  call.kernel, K, blocks, shared));
   for (const char *name : {"q", "scales"})
-    if (!call.input(name).isDense())
-      throw inputError(
-          fmt::format("kernel `{}`: `{}` is {}, and must be dense", call.kernel, name, describe(call.input(name))),
-          {"copy the array to make it contiguous"});
+    requireDense(call, name);
   ElementType type = call.type("dtype");
   Plan plan;
   plan.results = {{"x", {type, {M, K}}}};

@@ -23,7 +23,7 @@ from ._library import InputError
 from ._report import report
 
 _BITS = {"ui16": "bf16", "ui8": "f8E4M3FN"}  # what NumPy has no type for
-_BYTES = ("scales",)  # inputs whose bytes are numbers
+_BYTES = ("b", "scales")  # inputs whose bytes are numbers
 
 
 def describe(name: str = "") -> str:
@@ -66,6 +66,8 @@ def _read(name: str, value: Any) -> _Input:
     interface = getattr(value, "__array_interface__", None)
     if interface is not None and interface.get("strides"):
         item = int(interface["typestr"][2:])
+        if any(stride % item for stride in interface["strides"]):
+            raise InputError(f"`{name}` has strides of {interface['strides']} bytes, and elements of {item}: copy the array")
         shape, strides = tuple(interface["shape"]), tuple(stride // item for stride in interface["strides"])
         flat: Any = _View(interface["data"][0], interface["typestr"], _span(shape, strides), value)
         dtype, place = memory_of(flat, f"`{name}`").dtype, "host"
@@ -75,7 +77,7 @@ def _read(name: str, value: Any) -> _Input:
             raise InputError(f"`{name}` is {value!r}, and an array is wanted")
         shape, flat, dtype, place = tuple(memory.shape), value, memory.dtype, memory.place
         strides = _dense(shape)
-    return _Input(dtype=dtype if name in _BYTES else _BITS.get(dtype, dtype), shape=shape, strides=strides, place=place, flat=flat)
+    return _Input(dtype=dtype if dtype == "ui8" and name in _BYTES else _BITS.get(dtype, dtype), shape=shape, strides=strides, place=place, flat=flat)
 
 
 def _is_array(name: str, value: Any) -> bool:

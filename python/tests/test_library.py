@@ -42,6 +42,19 @@ class Library(unittest.TestCase):
         self.assertTrue((scales[2] == numpy.float32(448) / x[7]).all())
         self.assertEqual(heddle.library.call("amax", x=-x).amax.tolist(), [32.0])
 
+    @unittest.skipUnless(numpy, "NumPy is not installed")
+    def test_bytes_that_are_numbers(self):
+        weights = numpy.full((32, 64), 0x33, numpy.uint8)  # two rows of 3 in a byte
+        a, scales = numpy.ones((1, 64), numpy.float16), numpy.full((1, 64), 2, numpy.float16)
+        results = heddle.library.call("int4_matmul", a=a, b=weights, scales=scales, zeros=numpy.zeros_like(scales))
+        self.assertTrue((numpy.asarray(next(iter(vars(results).values()))) == 64 * 3 * 2).all())
+
+    @unittest.skipUnless(numpy, "NumPy is not installed")
+    def test_strides_of_parts_of_elements(self):
+        x = numpy.zeros((4, 8), [("a", "f4"), ("b", "i2")])["a"]
+        with self.assertRaisesRegex(heddle.InputError, "strides of .* bytes, and elements of 4"):
+            heddle.library.call("fp8_rowwise_2d", x=x)
+
     def test_what_is_refused(self):
         x = heddle.rand((3, 64), seed=1)
         prepared = heddle.library.prepare("fp8_rowwise_2d", x=x)

@@ -113,7 +113,7 @@ private:
     socklen_t size = 0;
     sockaddr_un address = abstractName(mine.name, size);
     if (!listener || ::bind(listener.get(), reinterpret_cast<sockaddr *>(&address), size) != 0 ||
-        ::listen(listener.get(), 128) != 0)
+        ::listen(listener.get(), Bootstrap::mostRanks) != 0)
       throw systemError("a socket for the processes of this host", errno);
   }
 

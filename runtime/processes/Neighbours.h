@@ -30,7 +30,8 @@ public:
   /// Collective. `label` names this rank to people: its device. Throws Error{Environment} on every rank: when processes
   /// are on different hosts or in different network namespaces, of different users, or missing at the deadline.
   Neighbours(Bootstrap &bootstrap, const std::string &label, double seconds);
-  /// Tells the others that this rank leaves. Does not wait for them. In a forked process: closes its descriptors only.
+  /// Tells the others that this rank leaves. Does not wait for them. In a forked process: does nothing: the descriptors
+  /// stay open until that process ends.
   ~Neighbours();
 
   int rank() const;

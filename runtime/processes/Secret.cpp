@@ -27,7 +27,8 @@ std::string readSecret() {
     secret = readFile(path);
   }
   secret.erase(secret.find_last_not_of(" \t\r\n") + 1);
-  if (!secret.empty() && (secret.size() < least || secret.size() > most))
+  bool isGiven = !secret.empty() || origin != "HEDDLE_SECRET"; // an empty file is a fault
+  if (isGiven && (secret.size() < least || secret.size() > most))
     throw inputError(fmt::format("the secret in {} has {} bytes, it has {} to {}", origin, secret.size(), least, most),
                      {"`head -c 32 /dev/urandom | base64` makes one"});
   return secret;

@@ -49,6 +49,8 @@ TEST_F(Secrets, HaveALength) {
   std::string message = messageOf(readSecret);
   EXPECT_CONTAINS(message, "has 5 bytes, it has 16 to 4096");
   EXPECT_EQ(message.find("short"), std::string::npos);
+  write("\n", 0600);
+  EXPECT_CONTAINS(messageOf(readSecret), "has 0 bytes, it has 16 to 4096");
 }
 
 TEST_F(Secrets, RandomBytesDiffer) {

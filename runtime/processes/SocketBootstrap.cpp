@@ -81,7 +81,8 @@ BootstrapOptions complete(BootstrapOptions options) {
     LauncherFacts facts = readLauncher();
     if (facts.launcher.empty())
       throw inputError(asksLauncher ? "no launcher has set this process's rank"
-                                    : fmt::format("`{}`: this process's rank is not known", options.address),
+                                    : fmt::format("`{}`: this process's rank or the number of processes is not known",
+                                                  options.address),
                        {"start it by torchrun or srun, or give rank and number of processes"});
     if (options.rank < 0)
       options.rank = facts.rank;
@@ -97,6 +98,9 @@ BootstrapOptions complete(BootstrapOptions options) {
       options.address = facts.address;
   }
   checkSize(options.rank, options.size);
+  constexpr size_t longestJob = 256;
+  if (options.job.size() > longestJob)
+    throw inputError(fmt::format("a job name of {} bytes, at most {} are allowed", options.job.size(), longestJob));
   if (!(options.seconds > 0) || options.seconds > Deadline::longest)
     throw inputError(
         fmt::format("{} s for ranks to come: it is above 0 and at most {} s", options.seconds, Deadline::longest));

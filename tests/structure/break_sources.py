@@ -128,11 +128,12 @@ def main():
     parser.add_argument("--only", metavar="TEXT", default="", help="breaks whose source has this, or number N with =N")
     parser.add_argument("--list", action="store_true", help="the breaks, and nothing else")
     given = parser.parse_args()
-    unnoticed = 0
+    unnoticed = chosen = 0
     try:
         for number, (source, old, new, _) in enumerate(BREAKS):
             if not (given.only == f"={number}" if given.only.startswith("=") else given.only in source):
                 continue
+            chosen += 1
             broken(number)
             told = f"{number:2} {source}: `{' '.join(old.split())}` -> `{' '.join(new.split())}`"
             if given.list:
@@ -142,6 +143,8 @@ def main():
                 name = noticed_by(given.build, number, folder)
             unnoticed += name is None
             print(f"{told}: {'noticed by ' + name if name else 'NOT NOTICED'}", flush=True)
+        if not chosen:
+            raise BreakError(f"no break matches '{given.only}'")
     except (BreakError, subprocess.CalledProcessError) as error:
         print(f"break_sources.py: error: {error}", file=sys.stderr)
         sys.exit(2)

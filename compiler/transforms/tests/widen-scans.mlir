@@ -24,7 +24,7 @@ tt.func @recurrence(%a: tensor<8x16xbf16>, %b: tensor<8x16xbf16>, %p: tensor<8x1
 // What does not round stays, and what is f32.
 // CHECK-LABEL: @kept
 // CHECK-NOT: arith.extf
-tt.func @kept(%a: tensor<16xf16>, %b: tensor<16xf32>, %p: tensor<16x!tt.ptr<f16>>, %q: tensor<16x!tt.ptr<f32>>) {
+tt.func @kept(%h: f16, %a: tensor<16xf16>, %b: tensor<16xf32>, %p: tensor<16x!tt.ptr<f16>>, %q: tensor<16x!tt.ptr<f32>>) {
   %m = "tt.scan"(%a) <{axis = 0 : i32, reverse = false}> ({
   ^bb0(%x: f16, %y: f16):
     %most = arith.maximumf %x, %y : f16
@@ -35,7 +35,14 @@ tt.func @kept(%a: tensor<16xf16>, %b: tensor<16xf32>, %p: tensor<16x!tt.ptr<f16>
     %sum = arith.addf %x, %y : f32
     tt.scan.return %sum : f32
   }) : (tensor<16xf32>) -> tensor<16xf32>
+  %c = "tt.scan"(%a) <{axis = 0 : i32, reverse = false}> ({
+  ^bb0(%x: f16, %y: f16):
+    %scaled = arith.mulf %x, %h : f16
+    %scaledSum = arith.addf %scaled, %y : f16
+    tt.scan.return %scaledSum : f16
+  }) : (tensor<16xf16>) -> tensor<16xf16>
   tt.store %p, %m : tensor<16x!tt.ptr<f16>>
+  tt.store %p, %c : tensor<16x!tt.ptr<f16>>
   tt.store %q, %s : tensor<16x!tt.ptr<f32>>
   tt.return
 }

@@ -141,7 +141,10 @@ uint64_t CudaDevice::allocateByDescriptor(uint64_t sizeBytes, const std::string 
 
 uint64_t CudaDevice::allocateByHandle(uint64_t sizeBytes, const std::string &bufferName) {
   cuda::Address address = 0;
-  GpuResult done = api().allocate(&address, size_t(roundUp(sizeBytes, handleGranule)), Caching::Normal);
+  auto mappedBytes = size_t(roundUp(sizeBytes, handleGranule));
+  GpuResult done = api().allocate(&address, mappedBytes, Caching::Normal);
+  if (done.result == cuda::result::outOfMemory && context().gate.collectAfterWaiting())
+    done = api().allocate(&address, mappedBytes, Caching::Normal);
   if (done.result == cuda::result::outOfMemory)
     noMemory(sizeBytes, bufferName);
   api().check(placeOf(context(), sizeBytes, bufferName), done);
