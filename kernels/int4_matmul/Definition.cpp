@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A matmul whose right operand is 4-bit integers with a scale and a zero point for each group of K (HQQ). Two rows of
-// the weights share a byte, the even one in its low half, so each tile is two matmuls: even columns of `a` with low
-// halves, odd ones with high halves.
+// the weights share a byte, the even one in its low half.
 #include "kernels/Kernels.h"
 #include "kernels/StepWriter.h"
 #include "support/Error.h"
@@ -14,45 +13,62 @@ using namespace heddle::build;
 namespace heddle::kernels {
 namespace {
 
-using BlocksOfM = Choices<16, 64, 128>;
-constexpr int64_t bn = 64, bk = 64, half = bk / 2; ///< a tile of weights has `half` bytes along K
+using BlocksOfM = Choices<16, 64, 128, 256>;
+using BlocksOfN = Choices<64, 128>;
+constexpr int64_t depth = 64, half = depth / 2; ///< of the sum, in an iteration; bytes of weights that it takes
 constexpr int sumBlock = 1024;
+
+/// How the groups of scales lie to the tiles of an iteration.
+enum class Groups { Any, OneInATile };
 
 struct Body {
   const StepWriter &writer;
   const TypedArguments &values;
   bool isSigned;
+  Groups groups;
 
   Scalar<i32> M = values.scalar<i32>("M"), N = values.scalar<i32>("N"), K = values.scalar<i32>("K");
   Scalar<i32> group = values.scalar<i32>("group");
 
-  /// The low (0) or high (1) halves of bytes [pairs of k, n], as numbers of E: (q - zero) * scale, each rounded to E.
-  template <class E>
-  Tile<E, half, bn> weights(const Tile<i32, half> &pair, const Tile<i32, bn> &n, int which) const {
-    auto inside = column(pair < K / 2) && row(n < N);
-    auto at = column(cast<i64>(pair) * cast<i64>(N)) + row(cast<i64>(n));
-    std::optional<Tile<i32, half, bn>> q;
-    withType<i8, u8>(values.pointer("b").type, [&]<class B>() {
-      auto bits = cast<i32>(load(values.pointer("b").as<B>() + at, inside, 0)) << (which ? 24 : 28);
-      if (isSigned)
-        q = bits >> 28;
-      else
-        q = bitcast<i32>(bitcast<u32>(bits) >> 28);
-    });
-    auto g = (pair * 2 + which) / group;
-    auto parameter = [&](const char *name) {
-      return load(values.pointer(name).as<E>() + (column(cast<i64>(g) * cast<i64>(N)) + row(cast<i64>(n))), inside, 0);
-    };
-    auto number = cast<E>(cast<f32>(*q));
-    return (number - parameter("zeros")) * parameter("scales");
+  /// A low (0) or high (1) half of bytes as a number of E, by its bits: 2^p + q has q in its lowest bits.
+  template <class E, int64_t... sizes>
+  Tile<E, sizes...> number(const Tile<u8, sizes...> &bytes, int which) const {
+    constexpr bool isF16 = std::is_same_v<E, f16>;
+    auto q = which ? bytes >> 4 : bytes & 15;
+    if (isSigned)
+      q = q ^ 8; // q + 8 modulo 16
+    auto sum = bitcast<E>(cast<u16>(q) | (isF16 ? 0x6400 : 0x4300));
+    return sum - ((isF16 ? 1024.0 : 128.0) + (isSigned ? 8 : 0));
   }
 
-  /// The even and odd columns of `a` [m, k].
-  template <class E, int64_t bm>
-  auto splitColumns(const Tile<i32, bm> &m, const Scalar<i32> &first) const {
-    auto k = first + range<bk>();
-    auto a = values.pointer("a").as<E>() + column(cast<i64>(m) * cast<i64>(K)) + row(k);
-    return split(reshape<bm, half, 2>(load(a, column(m < M) && row(k < K), 0)));
+  template <int64_t rows, int64_t columns>
+  Tile<u8, rows, columns> bytes(const Tile<i32, rows> &pair, const Tile<i32, columns> &n) const {
+    auto inside = column(pair < K / 2) && row(n < N);
+    auto at = column(cast<i64>(pair) * cast<i64>(N)) + row(cast<i64>(n));
+    std::optional<Tile<u8, rows, columns>> made;
+    withType<i8, u8>(values.pointer("b").type,
+                     [&]<class B>() { made = bitcast<u8>(load(values.pointer("b").as<B>() + at, inside, 0)); });
+    return *made;
+  }
+
+  /// `scales` or `zeros` of groups.
+  template <class E, int64_t rows, int64_t columns>
+  Tile<E, rows, columns> parameter(const char *name, const Tile<i32, rows> &ofGroup, const Tile<i32, columns> &n,
+                                   const Tile<i1, rows, columns> &inside) const {
+    auto at = column(cast<i64>(ofGroup) * cast<i64>(N)) + row(cast<i64>(n));
+    return load(values.pointer(name).as<E>() + at, inside, 0);
+  }
+
+  /// (q - zero) * scale, each rounded to E, of the low or high halves; `ofGroup`: of the tile where it has one.
+  template <class E, int64_t rows, int64_t columns>
+  Tile<E, rows, columns> weights(const Tile<u8, rows, columns> &q, const Tile<i32, rows> &pair,
+                                 const Tile<i32, columns> &n, const Scalar<i32> &ofGroup, int which) const {
+    auto of = [&](const auto &tile, const auto &inside) {
+      return (number<E>(q, which) - parameter<E>("zeros", tile, n, inside)) * parameter<E>("scales", tile, n, inside);
+    };
+    if (groups == Groups::OneInATile)
+      return of(ofGroup + range<1>(), row(n < N));
+    return of((pair * 2 + which) / group, column(pair < K / 2) && row(n < N));
   }
 };
 
@@ -66,59 +82,90 @@ std::pair<Scalar<i32>, Scalar<i32>> partOf(const Scalar<i32> &tiles) {
 /// Where the sums of a block go: to the result, by relaxed atomics, or to its own part of `partial`.
 enum class Target { Result, Atomic, Partial };
 
-template <class E, int64_t bm, int64_t columns>
+/// `sums`: the transposed tile of the result.
+template <class E, int64_t columns, int64_t bm>
 void storeSums(const Body &body, Target target, const Tile<i32, bm> &m, const Tile<i32, columns> &n,
-               const Scalar<i32> &width, const Tile<f32, bm, columns> &sums) {
+               const Scalar<i32> &width, const Tile<f32, columns, bm> &sums) {
   auto inside = column(m < body.M) && row(n < width);
   auto at = column(cast<i64>(m) * cast<i64>(width)) + row(cast<i64>(n));
   if (target == Target::Partial) {
     auto own = cast<i64>(programId(2)) * cast<i64>(body.M) * cast<i64>(width);
-    store(body.values.pointer("partial").as<f32>() + (at + own), sums, inside);
+    store(body.values.pointer("partial").as<f32>() + (at + own), trans(sums), inside);
     return;
   }
   auto c = body.values.pointer("c").as<E>() + at;
   if (target == Target::Atomic)
-    atomicAdd(c, cast<E>(sums), inside, Order::Relaxed);
+    atomicAdd(c, trans(cast<E>(sums)), inside, Order::Relaxed);
   else
-    store(c, cast<E>(sums), inside);
+    store(c, trans(cast<E>(sums)), inside);
 }
 
+// Both products are computed transposed, weights on the left: there the matrix units take an operand from registers,
+// and weights become numbers where they are multiplied.
+
 /// c[m, n] = sum over k of a[m, k] * w[k, n].
-template <class E, int64_t bm>
+template <class E, int64_t bn, int64_t bm>
 void forward(const Body &body, Target target) {
   auto m = programId(1) * int(bm) + range<bm>();
   auto n = programId(0) * int(bn) + range<bn>();
-  auto [first, end] = partOf(ceilDivide(body.K, int(bk)));
-  auto sums = forRange(first, end, 1, zeros<f32, bm, bn>(), [&](Scalar<i32> tile, auto sums) {
-    auto [even, odd] = body.splitColumns<E, bm>(m, tile * int(bk));
-    auto pair = tile * int(half) + range<half>();
-    sums = dot(even, body.weights<E>(pair, n, 0), sums);
-    return dot(odd, body.weights<E>(pair, n, 1), sums);
-  });
+  auto [first, end] = partOf(ceilDivide(body.K, int(depth)));
+  // The group of a tile is counted, since addresses of later iterations take no division.
+  auto tilesOfGroup = body.groups == Groups::OneInATile ? body.group / int(depth) : body.group;
+  auto group = first / tilesOfGroup;
+  auto [sums, lastGroup, lastPlace] = forRange(
+      first, end, 1, carry(zeros<f32, bn, bm>(), group, first - group * tilesOfGroup),
+      [&](Scalar<i32> tile, auto sums, auto ofGroup, auto place) {
+        auto k = tile * int(depth) + range<depth>();
+        auto pair = tile * int(half) + range<half>();
+        auto at = body.values.pointer("a").as<E>() + column(cast<i64>(m) * cast<i64>(body.K)) + row(k);
+        auto a = load(at, column(m < body.M) && row(k < body.K), 0);
+        auto q = body.bytes(pair, n);
+        auto pairs = join(body.weights<E>(q, pair, n, ofGroup, 0), body.weights<E>(q, pair, n, ofGroup, 1));
+        auto w = reshape<bn, depth>(trans<1, 0, 2>(pairs));
+        auto isLast = place + 1 == tilesOfGroup;
+        return carry(dot(w, trans(a), sums), select(isLast, ofGroup + 1, ofGroup), select(isLast, 0, place + 1));
+      });
   storeSums<E>(body, target, m, n, body.N, sums);
 }
 
-/// c[m, k] = sum over n of a[m, n] * w[k, n].
-template <class E, int64_t bm>
+/// c[m, k] = sum over n of a[m, n] * w[k, n]: even and odd k apart.
+template <class E, int64_t pairs, int64_t bm>
 void transposed(const Body &body, Target target) {
   auto m = programId(1) * int(bm) + range<bm>();
-  auto pair = programId(0) * int(half) + range<half>();
-  auto [first, end] = partOf(ceilDivide(body.N, int(bn)));
-  auto none = zeros<f32, bm, half>();
+  auto pair = programId(0) * int(pairs) + range<pairs>();
+  auto [first, end] = partOf(ceilDivide(body.N, int(depth)));
+  auto none = zeros<f32, pairs, bm>();
+  // With one group in a tile its rows of weights are in one: here the tile's rows are the result's columns.
+  auto group = programId(0) * int(2 * pairs) / body.group;
   auto [even, odd] = forRange(first, end, 1, carry(none, none), [&](Scalar<i32> tile, auto even, auto odd) {
-    auto n = tile * int(bn) + range<bn>();
+    auto n = tile * int(depth) + range<depth>();
     auto at = body.values.pointer("a").as<E>() + column(cast<i64>(m) * cast<i64>(body.N)) + row(n);
-    auto a = load(at, column(m < body.M) && row(n < body.N), 0);
-    return carry(dot(a, trans(body.weights<E>(pair, n, 0)), even), dot(a, trans(body.weights<E>(pair, n, 1)), odd));
+    auto a = trans(load(at, column(m < body.M) && row(n < body.N), 0));
+    auto q = body.bytes(pair, n);
+    return carry(dot(body.weights<E>(q, pair, n, group, 0), a, even),
+                 dot(body.weights<E>(q, pair, n, group, 1), a, odd));
   });
-  auto k = programId(0) * int(bk) + range<bk>();
-  storeSums<E>(body, target, m, k, body.K, reshape<bm, bk>(join(even, odd)));
+  auto k = programId(0) * int(2 * pairs) + range<2 * pairs>();
+  auto sums = reshape<2 * pairs, bm>(trans<0, 2, 1>(join(even, odd)));
+  storeSums<E>(body, target, m, k, body.K, sums);
+}
+
+struct Blocks {
+  int64_t m, n; ///< of the result
+};
+
+Blocks blocksOf(const Call &call, bool isTransposed) {
+  int64_t M = call.extent("M");
+  int64_t m = call.tile("block_m", M <= 16 ? 16 : M <= 512 ? 64 : isTransposed ? 128 : 256);
+  return {m, call.tile("block_n", M <= 512 ? 64 : 128)};
 }
 
 Step matmulStep(const Call &call, Target target, int64_t splits, bool isTransposed) {
-  int64_t M = call.extent("M"), N = call.extent("N"), K = 2 * call.extent("K/2");
+  int64_t M = call.extent("M"), N = call.extent("N"), K = 2 * call.extent("K/2"), group = K / call.extent("K/G");
   ElementType type = call.input("a").type;
-  int64_t bm = call.tile("block_m", M <= 16 ? 16 : M <= 512 ? 64 : 128);
+  auto [bm, bn] = blocksOf(call, isTransposed);
+  int64_t alongGroups = isTransposed ? 2 * bn : depth;
+  Groups groups = group % alongGroups == 0 ? Groups::OneInATile : Groups::Any;
   StepWriter writer("int4_matmul");
   writer.buffer("a", type);
   writer.buffer("b", call.input("b").type);
@@ -131,13 +178,16 @@ Step matmulStep(const Call &call, Target target, int64_t splits, bool isTranspos
   writer.count("M", M);
   writer.count("N", N);
   writer.count("K", K);
-  writer.count("group", K / call.extent("K/G"));
-  return writer.finish({blocksFor(isTransposed ? K : N, isTransposed ? bk : bn), blocksFor(M, bm), splits},
-                       call.tile("warps", 4), [&](const TypedArguments &values) {
-                         Body body{writer, values, call.input("b").type == ElementType::I8};
+  writer.count("group", group);
+  int64_t blocks = isTransposed ? blocksFor(K, 2 * bn) : blocksFor(N, bn);
+  return writer.finish({blocks, blocksFor(M, bm), splits}, call.tile("warps", bm >= 128 ? 8 : 4),
+                       [&](const TypedArguments &values) {
+                         Body body{writer, values, call.input("b").type == ElementType::I8, groups};
                          withType<f16, bf16>(type, [&]<class E>() {
                            choose(BlocksOfM(), bm, [&]<int64_t m>() {
-                             isTransposed ? transposed<E, m>(body, target) : forward<E, m>(body, target);
+                             choose(BlocksOfN(), bn, [&]<int64_t n>() {
+                               isTransposed ? transposed<E, n, m>(body, target) : forward<E, n, m>(body, target);
+                             });
                            });
                          });
                        });
@@ -160,10 +210,10 @@ Step sumStep(ElementType type, int64_t elements, int64_t splits) {
   });
 }
 
-/// So many parts of the sum that the blocks fill the chip twice, each of some tiles.
-int64_t chooseSplits(const Call &call, int64_t blocks, int64_t tiles) {
+/// So many parts of the sum, each of some tiles, that the blocks fill the chip, if not more than once.
+int64_t chooseSplits(const Call &call, int64_t residentBlocks, int64_t blocks, int64_t tiles) {
   int64_t splits = 1;
-  while (splits < 16 && blocks * splits < 2 * call.chip->computeUnits && tiles >= 8 * splits)
+  while (splits < 16 && 2 * blocks * splits <= residentBlocks * call.chip->computeUnits && tiles >= 8 * splits)
     splits *= 2;
   return splits;
 }
@@ -199,9 +249,10 @@ Plan plan(const Call &call) {
   if (M * width == 0)
     return plan;
   int64_t splits = std::stoll(call.options.at("splits"));
-  int64_t blocks = blocksFor(width, isTransposed ? bk : bn) * blocksFor(M, M <= 16 ? 16 : M <= 512 ? 64 : 128);
+  auto [bm, bn] = blocksOf(call, isTransposed);
   if (splits == 0)
-    splits = chooseSplits(call, blocks, blocksFor(inner, isTransposed ? bn : bk));
+    splits = chooseSplits(call, bm >= 128 ? 1 : 4, blocksFor(width, isTransposed ? 2 * bn : bn) * blocksFor(M, bm),
+                          blocksFor(inner, depth));
   if (splits < 1 || splits > 64)
     throw inputError(fmt::format("kernel `{}`: `splits` is {}, and must be from 1 to 64, or 0 for the library's choice",
                                  call.kernel, splits));
@@ -265,7 +316,9 @@ const LibraryKernel int4Matmul = {
           "reduction",
           "of the parts: reduction: in f32, in order, by one more launch; atomic: relaxed adds to c in its type, in "
           "any order"}},
-    .tiles = {{"block_m", BlocksOfM::list(), "rows of a tile"}, {"warps", {4, 8}, "warps of a block"}},
+    .tiles = {{"block_m", BlocksOfM::list(), "rows of a block of the result"},
+              {"block_n", BlocksOfN::list(), "columns of a block of the result, transposed half of them"},
+              {"warps", {4, 8}, "warps of a block"}},
     .plan = plan,
     .reference = reference,
     .tolerance = 0.01,

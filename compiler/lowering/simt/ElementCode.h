@@ -16,6 +16,7 @@ private:
   bool addColumnsFirst(triton::AddPtrOp op, Values &results); ///< whether it did
   Value compute(llvm::ArrayRef<Value> operands, Type result);
   Value cloneOn(mlir::ValueRange operands, Type result);
+  Value approximateErf(Value x); ///< of f32 or a vector of them; ApproximateErf.cpp
   int64_t registersAtOnce();
   bool isFromBytes(Type from, Type to); ///< whether it converts integers of 8 bits to floats that hold them
   bool computeAtOnce(Values &results);  ///< whether it did

@@ -217,6 +217,8 @@ Value ElementCode::compute(ArrayRef<Value> in, Type result) {
                                             arith::ConstantOp::create(b, b.getF32FloatAttr(1.44269504088896340736f)));
             return target.approximateExp2(b, power, /*flushes=*/isa<math::Exp2Op>(other));
           });
+        if (isa<math::ErfOp>(other) && !result.isF64() && state.options.approximates)
+          return inF32([&](ArrayRef<Value> x) { return approximateErf(x[0]); });
         if (isa<math::SqrtOp>(other) && !result.isF64() && state.options.approximates)
           return inF32([&](ArrayRef<Value> x) { return target.approximateSqrt(b, x[0]); });
         return real && isNarrowFloat(from()) ? inF32(sameType) : cloneOn(in, type);

@@ -95,7 +95,8 @@ ThreadCode::Values ElementCode::computeTogether(ArrayRef<Values> operands) {
   Values vectors;
   for (const Values &values : operands)
     vectors.push_back(viaF32 ? widened(b, joined(b, values)) : joined(b, values));
-  Value made = cloneOn(vectors, viaF32 ? wide : vector);
+  bool isErf = isa<math::ErfOp>(op) && state.options.approximates;
+  Value made = isErf ? approximateErf(vectors.front()) : cloneOn(vectors, viaF32 ? wide : vector);
   return viaF32 ? narrowed(made) : apart(b, made);
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/lowering/tile_to_simt/AssignLayouts.h"
 #include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
+#include "compiler/lowering/tile_to_simt/Relayout.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
@@ -193,7 +194,8 @@ void LayoutAssigner::run() {
   for (Operation *op : llvm::reverse(ops)) {
     bool unplaced =
         llvm::any_of(op->getResults(), [](Value result) { return tileOf(result) && !hasLayout(result.getType()); });
-    if (unplaced && op->use_empty())
+    bool isComputedAgain = isa<JoinOp>(op) || hasAnyLayout(op); // for other uses, in other layouts
+    if ((unplaced || isComputedAgain) && op->use_empty())
       op->erase();
   }
   replaceOperations();
@@ -206,6 +208,8 @@ LogicalResult simt::assignLayouts(ModuleOp module, const GpuTarget &target, int 
   FuncOp function = findKernel(module, count);
   if (!function)
     return module.emitError() << "expected one public 'tt.func', found " << count;
+  if (warpGroups)
+    LayoutAssigner::swapOperands(function, target, warps);
   LayoutAssigner assigner(function, target, warps, warpGroups);
   if (failed(assigner.checkScaledDots()))
     return failure();

@@ -21,6 +21,9 @@ public:
   /// An error for a scaled dot that the target has no instruction for.
   mlir::LogicalResult checkScaledDots();
   void run();
+  /// Before an assignment: matmuls whose right operand is computed from loads become transposed ones, which have it on
+  /// the left, where warp groups take it from registers.
+  static void swapOperands(triton::FuncOp function, const GpuTarget &target, int warps);
 
 private:
   using LinearLayout = layout::LinearLayout;
@@ -81,6 +84,13 @@ private:
   void rewriteScaledDot(triton::DotScaledOp dot);
   void replaceScaledDot(triton::DotScaledOp dot);
 
+  //===-- ComputedOperands.cpp
+  //-------------------------------------------------------------------------------------===//
+  /// Of a left operand that is made of another product, or computed from loads: where the instruction reads it.
+  std::optional<LinearLayout> layoutInRegisters(mlir::Value left, const GroupInstruction &group);
+  /// The tile, computed again in this layout, in which each thread can compute its elements.
+  mlir::Value computeIn(mlir::Value value, const LinearLayout &layout);
+
   //===-- RewriteLayouts.cpp -------------------------------------------------------------------------------------===//
   mlir::Value get(mlir::Value value, LinearLayout layout); ///< a copy: `layouts` may move what it holds
   bool isFree(mlir::Value value);
@@ -117,6 +127,7 @@ private:
   /// Of the operands of reductions, joins, ...: chosen once, when the results get theirs.
   llvm::DenseMap<mlir::Operation *, LinearLayout> operandLayouts;
   llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value> made;
+  llvm::DenseMap<std::pair<mlir::Value, mlir::Attribute>, mlir::Value> computed; ///< again, with a layout of its own
 };
 
 } // namespace heddle::simt

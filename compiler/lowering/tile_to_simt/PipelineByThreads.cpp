@@ -149,7 +149,8 @@ MatrixDotOp ThreadCopies::findOpenMatmul() {
   auto sum = dyn_cast<BlockArgument>(dot.getC());
   bool carries = sum && sum.getOwner() == loop.getBody() && sum.hasOneUse() && dot->hasOneUse() &&
                  loop.getYieldedValues()[sum.getArgNumber() - 1] == dot.getD();
-  return carries && copyReadBy(dot, 0) && copyReadBy(dot, 1) ? dot : MatrixDotOp();
+  bool isLeftReady = copyReadBy(dot, 0) || liesAsLeftOperand(dot.getA().getType(), dot.getType());
+  return carries && isLeftReady && copyReadBy(dot, 1) ? dot : MatrixDotOp();
 }
 
 //===-- Rewriting ------------------------------------------------------------------------------------------------===//

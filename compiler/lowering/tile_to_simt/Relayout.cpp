@@ -20,6 +20,8 @@ LinearLayout simt::operandLayout(Operation *op, unsigned number, const LinearLay
         layout = layout::flattenAxis(layout, int(axis));
     return layout;
   }
+  if (isa<JoinOp>(op))
+    return layout::slice(result, int(result.outputs().size()) - 1);
   if (auto trans = dyn_cast<TransOp>(op))
     return layout::permuteAxes(result, layout::inverseOrder({trans.getOrder().begin(), trans.getOrder().end()}));
   if (auto shaped = dyn_cast<ReshapeOp>(op)) {

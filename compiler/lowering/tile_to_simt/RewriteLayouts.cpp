@@ -113,12 +113,14 @@ void LayoutAssigner::rewriteDot(DotOp dot) {
   setOperand(dot.getCMutable(), result);
   if (std::optional<GroupInstruction> group = groupInstruction(dot)) {
     products[dot] = {.warpGroups = true};
-    // What comes of another product is in the registers where this one reads it. Other operands go to shared memory
-    // from wherever they are.
-    int64_t bits = tileOf(dot.getA()).getElementTypeBitWidth();
-    if (isMadeOfProduct(dot.getA()))
-      setOperand(dot.getAMutable(),
-                 layout::wgmmaOperand(shapeOf(dot.getA()), {4 * group->groupsAlongM, group->groupsAlongN}, 32 / bits));
+    // What comes of another product is in the registers where this one reads it, and so is what is computed for it.
+    // Other operands go to shared memory from wherever they are.
+    if (std::optional<LinearLayout> registers = layoutInRegisters(dot.getA(), *group)) {
+      if (isMadeOfProduct(dot.getA()))
+        setOperand(dot.getAMutable(), *registers);
+      else
+        dot.getAMutable().set(computeIn(dot.getA(), *registers));
+    }
     return;
   }
   if (std::string advice = target.adviceFor(dot); !advice.empty())
