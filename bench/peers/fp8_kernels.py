@@ -92,7 +92,8 @@ class Matmul(Case):
 
     def __init__(self, M, N, K, group=64):
         super().__init__("int4_matmul", {"M": M, "inner": K, "K/2": K // 2, "N": N, "K/G": K // group}, None,
-                         tiles={"block_m": [16, 64, 128], "splits": [1, 2, 4, 8, 16], "warps": [4, 8]})
+                         tiles={"block_m": [16, 64, 128, 256], "block_n": [64, 128], "splits": [1, 2, 4, 8, 16],
+                                "warps": [4, 8], "stages": [3, 4, 6]})
         self.shape = M, N, K, group
 
     def inputs(self):

@@ -26,6 +26,7 @@ struct Body {
   const TypedArguments &values;
   bool isSigned;
   Groups groups;
+  int stages; ///< of the loop over K
 
   Scalar<i32> M = values.scalar<i32>("M"), N = values.scalar<i32>("N"), K = values.scalar<i32>("K");
   Scalar<i32> group = values.scalar<i32>("group");
@@ -124,7 +125,8 @@ void forward(const Body &body, Target target) {
         auto w = reshape<bn, depth>(trans<1, 0, 2>(pairs));
         auto isLast = place + 1 == tilesOfGroup;
         return carry(dot(w, trans(a), sums), select(isLast, ofGroup + 1, ofGroup), select(isLast, 0, place + 1));
-      });
+      },
+      {.stages = body.stages});
   storeSums<E>(body, target, m, n, body.N, sums);
 }
 
@@ -137,14 +139,17 @@ void transposed(const Body &body, Target target) {
   auto none = zeros<f32, pairs, bm>();
   // With one group in a tile its rows of weights are in one: here the tile's rows are the result's columns.
   auto group = programId(0) * int(2 * pairs) / body.group;
-  auto [even, odd] = forRange(first, end, 1, carry(none, none), [&](Scalar<i32> tile, auto even, auto odd) {
-    auto n = tile * int(depth) + range<depth>();
-    auto at = body.values.pointer("a").as<E>() + column(cast<i64>(m) * cast<i64>(body.N)) + row(n);
-    auto a = trans(load(at, column(m < body.M) && row(n < body.N), 0));
-    auto q = body.bytes(pair, n);
-    return carry(dot(body.weights<E>(q, pair, n, group, 0), a, even),
-                 dot(body.weights<E>(q, pair, n, group, 1), a, odd));
-  });
+  auto [even, odd] =
+      forRange(first, end, 1, carry(none, none),
+               [&](Scalar<i32> tile, auto even, auto odd) {
+                 auto n = tile * int(depth) + range<depth>();
+                 auto at = body.values.pointer("a").as<E>() + column(cast<i64>(m) * cast<i64>(body.N)) + row(n);
+                 auto a = trans(load(at, column(m < body.M) && row(n < body.N), 0));
+                 auto q = body.bytes(pair, n);
+                 return carry(dot(body.weights<E>(q, pair, n, group, 0), a, even),
+                              dot(body.weights<E>(q, pair, n, group, 1), a, odd));
+               },
+               {.stages = body.stages});
   auto k = programId(0) * int(2 * pairs) + range<2 * pairs>();
   auto sums = reshape<2 * pairs, bm>(trans<0, 2, 1>(join(even, odd)));
   storeSums<E>(body, target, m, k, body.K, sums);
@@ -180,9 +185,10 @@ Step matmulStep(const Call &call, Target target, int64_t splits, bool isTranspos
   writer.count("K", K);
   writer.count("group", group);
   int64_t blocks = isTransposed ? blocksFor(K, 2 * bn) : blocksFor(N, bn);
+  int stages = int(call.tile("stages", bm >= 128 ? 3 : 4));
   return writer.finish({blocks, blocksFor(M, bm), splits}, call.tile("warps", bm >= 128 ? 8 : 4),
                        [&](const TypedArguments &values) {
-                         Body body{writer, values, call.input("b").type == ElementType::I8, groups};
+                         Body body{writer, values, call.input("b").type == ElementType::I8, groups, stages};
                          withType<f16, bf16>(type, [&]<class E>() {
                            choose(BlocksOfM(), bm, [&]<int64_t m>() {
                              choose(BlocksOfN(), bn, [&]<int64_t n>() {
@@ -318,7 +324,8 @@ const LibraryKernel int4Matmul = {
           "any order"}},
     .tiles = {{"block_m", BlocksOfM::list(), "rows of a block of the result"},
               {"block_n", BlocksOfN::list(), "columns of a block of the result, transposed half of them"},
-              {"warps", {4, 8}, "warps of a block"}},
+              {"warps", {4, 8}, "warps of a block"},
+              {"stages", {2, 3, 4, 5, 6}, "iterations whose tiles are in shared memory"}},
     .plan = plan,
     .reference = reference,
     .tolerance = 0.01,

@@ -84,6 +84,9 @@ public:
     return call(b, x.getType(), "llvm.nvvm.mulhi.ull", {x, y});
   }
   mlir::Type assemblyType(mlir::OpBuilder &b, llvm::StringRef constraint) const override;
+  int64_t registersPerThread(int warps) const override {
+    return std::min<int64_t>(chip.registersPerThread, chip.unit.registers / (int64_t(warps) * lanesPerWarp()));
+  }
   const char *assemblyAdvice() const override { return "PTX has the registers `h`, `r`, `l`, `f` and `d`"; }
   void endThread(Builder &b) const override;
 

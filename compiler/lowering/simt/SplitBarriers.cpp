@@ -221,18 +221,28 @@ void Splitter::run() {
   endLoop();
 }
 
+/// Whether two blocks find no room on a multiprocessor: in shared memory, or in registers for what the loop carries.
+static bool isAlone(scf::ForOp loop, int64_t sharedBytes, const GpuTarget &target, int warps) {
+  int64_t carriedBits = 0; // of a thread
+  for (Value argument : loop.getRegionIterArgs())
+    if (auto tile = dyn_cast<RankedTensorType>(argument.getType()); tile && tile.getElementType().isIntOrFloat())
+      carriedBits += registersOf(tile) * int64_t(tile.getElementTypeBitWidth());
+  return 2 * sharedBytes > target.sharedMemoryBytes() || carriedBits >= 32 * target.registersPerThread(2 * warps);
+}
+
 void simt::splitBarriers(ModuleOp module, const GpuTarget &target, int warps) {
   if (!target.hasArrivals() || warps <= warpsOfGroup)
     return;
   for (auto function : module.getOps<triton::FuncOp>()) {
     bool asserts = function.walk([](triton::AssertOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    if (asserts || 2 * placedBytes(function) <= target.sharedMemoryBytes())
+    if (asserts)
       continue;
     SmallVector<scf::ForOp> loops;
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); });
     for (scf::ForOp loop : loops) {
       std::optional<RingLoop> found = findRingLoop(loop);
-      if (!found || placedBytes(function) + mostObjectBytes > target.sharedMemoryBytes())
+      int64_t bytes = placedBytes(function);
+      if (!found || !isAlone(loop, bytes, target, warps) || bytes + mostObjectBytes > target.sharedMemoryBytes())
         continue;
       loop.emitRemark() << "warps arrive and wait at barrier objects in place of a barrier in each iteration";
       Splitter(*found, target.lanesPerWarp(), warps).run();

@@ -10,9 +10,10 @@ namespace heddle::simt {
 class GpuTarget;
 
 /// Rewrites innermost loops of blocks of more than four warps on targets with barrier objects, where a multiprocessor
-/// has shared memory for one such block only: blocks beside each other are not in step anyway. A loop qualifies that
-/// begins with a wait for copies and a barrier, and whose other accesses to memory are copies to rings and reads. It is
-/// executed once by its block, as far as the text tells. Barriers have been proven to order all accesses before.
+/// has shared memory, or registers, for one such block only: blocks beside each other are not in step anyway. A loop
+/// qualifies that begins with a wait for copies and a barrier, and whose other accesses to memory are copies to rings
+/// and reads. It is executed once by its block, as far as the text tells. Barriers have been proven to order all
+/// accesses before.
 void splitBarriers(mlir::ModuleOp module, const GpuTarget &target, int warps);
 
 } // namespace heddle::simt

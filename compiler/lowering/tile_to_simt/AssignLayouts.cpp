@@ -209,7 +209,7 @@ LogicalResult simt::assignLayouts(ModuleOp module, const GpuTarget &target, int 
   if (!function)
     return module.emitError() << "expected one public 'tt.func', found " << count;
   if (warpGroups)
-    LayoutAssigner::swapOperands(function, target, warps);
+    LayoutAssigner(function, target, warps, warpGroups).arrangeComputedOperands();
   LayoutAssigner assigner(function, target, warps, warpGroups);
   if (failed(assigner.checkScaledDots()))
     return failure();

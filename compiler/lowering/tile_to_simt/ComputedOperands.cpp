@@ -22,7 +22,7 @@ static Value withoutConversion(Value value) {
 namespace {
 struct Origin {
   bool isKnown = true; ///< every thread can compute the elements that it has, from loads or from nothing
-  bool readsLoads = false;
+  SmallVector<std::pair<LoadOp, LinearLayout>, 4> loads = {};
   bool computes = false; ///< elements, from what is loaded
 };
 } // namespace
@@ -33,8 +33,8 @@ static Origin originOf(Value value, const LinearLayout &layout) {
     return {};
   value = withoutConversion(value);
   Operation *op = value.getDefiningOp();
-  if (op && isa<LoadOp>(op))
-    return {.readsLoads = true};
+  if (auto load = dyn_cast_or_null<LoadOp>(op))
+    return {.loads = {{load, layout}}};
   // Joined tiles alternate: threads can join them where they have both.
   bool canBeMade =
       op && (isa<JoinOp>(op) ? layout::staysInRegisters(layout, int(layout.outputs().size()) - 1) : hasAnyLayout(op));
@@ -47,14 +47,16 @@ static Origin originOf(Value value, const LinearLayout &layout) {
     Origin of = originOf(operand.get(), operandLayout(op, operand.getOperandNumber(), layout));
     if (!of.isKnown)
       return of;
-    origin.readsLoads |= of.readsLoads;
+    for (auto &load : of.loads)
+      if (!llvm::is_contained(origin.loads, load))
+        origin.loads.push_back(load);
     origin.computes |= of.computes;
   }
-  origin.computes |= origin.readsLoads && op->hasTrait<mlir::OpTrait::Elementwise>();
+  origin.computes |= !origin.loads.empty() && op->hasTrait<mlir::OpTrait::Elementwise>();
   return origin;
 }
 
-static layout::LinearLayout leftLayout(RankedTensorType left, const GroupInstruction &group) {
+static LinearLayout leftLayout(RankedTensorType left, const GroupInstruction &group) {
   return layout::wgmmaOperand({left.getShape().begin(), left.getShape().end()},
                               {4 * group.groupsAlongM, group.groupsAlongN}, 32 / left.getElementTypeBitWidth());
 }
@@ -86,12 +88,50 @@ Value LayoutAssigner::computeIn(Value value, const LinearLayout &layout) {
   return computed[{value, key}] = copy->getResult(0);
 }
 
-//===-- Right operands -------------------------------------------------------------------------------------------===//
+//===-- Right operands, and the order of rows --------------------------------------------------------------------===//
+
+static RankedTensorType plainTile(ArrayRef<int64_t> shape, Value like) {
+  return RankedTensorType::get(shape, cast<RankedTensorType>(like.getType()).getElementType());
+}
 
 static Value transposed(OpBuilder &b, Value matrix) {
-  auto tile = cast<RankedTensorType>(matrix.getType());
-  auto type = RankedTensorType::get({tile.getDimSize(1), tile.getDimSize(0)}, tile.getElementType());
-  return TransOp::create(b, matrix.getLoc(), type, matrix, ArrayRef<int32_t>{1, 0});
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(matrix.getType()).getShape();
+  return TransOp::create(b, matrix.getLoc(), plainTile({shape[1], shape[0]}, matrix), matrix, ArrayRef<int32_t>{1, 0});
+}
+
+/// Bit i of a row's number in the program is bit order[i] of its number in the matmul. Which row is which is all the
+/// same to a matmul; rows that a thread has can be contiguous ones.
+using RowOrder = SmallVector<int, 8>;
+
+/// The bits of rows that registers count come first.
+static RowOrder registersFirst(const LinearLayout &layout) {
+  RowOrder order, others;
+  for (int bit = 0; int64_t(1) << bit < layout.outputSize(layout::Dim::Dim0); ++bit) {
+    bool isOfRegister = false;
+    for (int reg = 0; reg < layout.inputBits(layout::Dim::Register); ++reg)
+      isOfRegister |= layout.basis(layout::Dim::Register, reg, layout::Dim::Dim0) == int64_t(1) << bit;
+    (isOfRegister ? order : others).push_back(bit);
+  }
+  order.append(others);
+  return order;
+}
+
+/// The matrix with its rows in that order, or back.
+static Value reordered(OpBuilder &b, Value matrix, ArrayRef<int> order, bool back) {
+  if (order.empty())
+    return matrix;
+  auto bits = int(order.size());
+  SmallVector<int32_t> dimensions(size_t(bits) + 1, bits); // the highest bit first, then the columns
+  for (int bit = 0; bit < bits; ++bit) {
+    int from = bits - 1 - bit, to = bits - 1 - order[size_t(bit)];
+    dimensions[size_t(back ? from : to)] = back ? to : from;
+  }
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(matrix.getType()).getShape();
+  SmallVector<int64_t> split(size_t(bits), 2);
+  split.push_back(shape[1]);
+  Value parts = ReshapeOp::create(b, matrix.getLoc(), plainTile(split, matrix), matrix);
+  Value moved = TransOp::create(b, matrix.getLoc(), plainTile(split, matrix), parts, dimensions);
+  return ReshapeOp::create(b, matrix.getLoc(), plainTile(shape, matrix), moved);
 }
 
 /// Whether the tile is loaded in the same block, or comes from outside of it.
@@ -112,50 +152,108 @@ static std::optional<unsigned> carriedSum(DotOp dot) {
   return loop.getYieldedValues()[number] == dot.getD() ? std::optional(number) : std::nullopt;
 }
 
-/// The loop carries the transposed value of that number.
-static void transposeCarried(scf::ForOp loop, unsigned number) {
+namespace {
+/// How a matmul is to be computed.
+struct MatmulForm {
+  bool isSwapped = false; ///< the transposed one
+  RowOrder order = {};    ///< of its rows; empty: as they are
+
+  Value left(OpBuilder &b, DotOp dot) const {
+    return reordered(b, isSwapped ? transposed(b, dot.getB()) : dot.getA(), order, false);
+  }
+  Value right(OpBuilder &b, DotOp dot) const { return isSwapped ? transposed(b, dot.getA()) : dot.getB(); }
+  Value sum(OpBuilder &b, Value value) const {
+    return reordered(b, isSwapped ? transposed(b, value) : value, order, false);
+  }
+  Value result(OpBuilder &b, Value value) const {
+    Value rows = reordered(b, value, order, true);
+    return isSwapped ? transposed(b, rows) : rows;
+  }
+};
+} // namespace
+
+/// The loop carries the value of that number as the matmul has it.
+static void carryAs(const MatmulForm &form, scf::ForOp loop, unsigned number) {
   OpBuilder b(loop);
-  Value first = transposed(b, loop.getInitArgs()[number]);
+  Value first = form.sum(b, loop.getInitArgs()[number]);
   loop.getInitArgsMutable()[number].set(first);
   loop.getRegionIterArg(number).setType(first.getType());
   Value result = loop.getResult(number);
+  auto users = llvm::map_to_vector(result.getUses(), [](OpOperand &use) { return &use; });
   result.setType(first.getType());
   b.setInsertionPointAfter(loop);
-  Value back = transposed(b, result);
-  result.replaceAllUsesExcept(back, back.getDefiningOp());
+  Value back = form.result(b, result);
+  for (OpOperand *use : users)
+    use->set(back);
 }
 
-void LayoutAssigner::swapOperands(FuncOp function, const GpuTarget &target, int warps) {
+static void rewriteAs(const MatmulForm &form, DotOp dot) {
+  std::optional<unsigned> number = carriedSum(dot);
+  OpBuilder b(dot);
+  Value left = form.left(b, dot), right = form.right(b, dot);
+  Value sum = number ? dot.getC() : form.sum(b, dot.getC());
+  if (number)
+    carryAs(form, cast<scf::ForOp>(dot->getParentOp()), *number);
+  auto made = DotOp::create(b, dot.getLoc(), sum.getType(), left, right, sum, dot.getInputPrecision(),
+                            dot.getMaxNumImpreciseAcc());
+  dot.getD().replaceAllUsesWith(number ? Value(made.getD()) : form.result(b, made.getD()));
+  dot.erase();
+}
+
+/// The instruction for the matmul in this form, where it takes the left operand from registers as it is computed there.
+static std::optional<GroupInstruction> instructionFor(const MatmulForm &form, DotOp dot, const GpuTarget &target,
+                                                      int warps, Origin &origin) {
+  OwningOpRef<ModuleOp> scratch = ModuleOp::create(dot.getLoc()); // the target asks for operations
+  OpBuilder b(scratch->getBodyRegion());
+  Value left = form.left(b, dot), sum = form.sum(b, dot.getC());
+  auto made = DotOp::create(b, dot.getLoc(), sum.getType(), left, form.right(b, dot), sum, dot.getInputPrecision(),
+                            dot.getMaxNumImpreciseAcc());
+  std::optional<GroupInstruction> group = target.groupInstruction(made, warps);
+  if (!group || group->groupsAlongN != 1)
+    return std::nullopt;
+  origin = originOf(left, leftLayout(cast<RankedTensorType>(left.getType()), *group));
+  return origin.computes ? group : std::nullopt;
+}
+
+void LayoutAssigner::arrangeComputedOperands() {
   SmallVector<DotOp> dots;
   function.walk([&](DotOp dot) { dots.push_back(dot); });
   for (DotOp dot : dots) {
-    if (tileOf(dot.getD()).getRank() != 2 || isMadeOfProduct(dot.getA()) || isUsedByRows(dot.getD()) ||
-        !isReadAsItIs(dot.getA(), dot->getBlock()))
+    if (tileOf(dot.getD()).getRank() != 2 || isMadeOfProduct(dot.getA()) || isUsedByRows(dot.getD()))
       continue;
-    std::optional<unsigned> number = carriedSum(dot);
-    OpBuilder b(dot);
-    Value left = transposed(b, dot.getB()), right = transposed(b, dot.getA());
-    Value sum = transposed(b, dot.getC());
-    auto made = DotOp::create(b, dot.getLoc(), sum.getType(), left, right, sum, dot.getInputPrecision(),
-                              dot.getMaxNumImpreciseAcc());
-    std::optional<GroupInstruction> group = target.groupInstruction(made, warps);
-    if (!group || group->groupsAlongN != 1 || !originOf(left, leftLayout(tileOf(left), *group)).computes) {
-      for (Value value : {Value(made.getD()), sum, right, left})
-        value.getDefiningOp()->erase();
+    // Reads of shared memory: of neighbours that a thread has, up to 16 bytes at once.
+    auto readsOf = [&](const Origin &origin) {
+      int64_t reads = 0;
+      for (auto [load, layout] : origin.loads) {
+        layout::Order order = accesses.chooseAccess(load, threads()).order;
+        int64_t run = 1, most = 128 / memoryBits(elementTypeOf(load.getType()));
+        for (bool isLonger = !order.empty(); isLonger && run < most;) {
+          isLonger = false;
+          for (int bit = 0; bit < layout.inputBits(layout::Dim::Register); ++bit)
+            isLonger |= layout.basis(layout::Dim::Register, bit, layout::tileDim(order[0])) == run;
+          run *= isLonger ? 2 : 1;
+        }
+        reads += layout.inputSize(layout::Dim::Register) / run;
+      }
+      return reads;
+    };
+    MatmulForm plain;
+    Origin origin, reorderedOrigin;
+    std::optional<GroupInstruction> group = instructionFor(plain, dot, target, warps, origin);
+    if (!group && isReadAsItIs(dot.getA(), dot->getBlock())) {
+      plain.isSwapped = true;
+      group = instructionFor(plain, dot, target, warps, origin);
+    }
+    if (!group)
       continue;
-    }
-    if (number) {
-      auto loop = cast<scf::ForOp>(dot->getParentOp());
-      Value carried = dot.getC();
-      dot.getD().replaceAllUsesWith(made.getD());
-      dot.erase();
-      sum.replaceAllUsesWith(carried);
-      sum.getDefiningOp()->erase();
-      transposeCarried(loop, *number);
-    } else {
-      Value back = transposed(b, made.getD());
-      dot.getD().replaceAllUsesWith(back);
-      dot.erase();
-    }
+    MatmulForm form = plain;
+    auto shape = tileOf(plain.isSwapped ? dot.getB() : dot.getA()).getShape();
+    auto left = RankedTensorType::get({shape[plain.isSwapped ? 1 : 0], shape[plain.isSwapped ? 0 : 1]},
+                                      tileOf(dot.getA()).getElementType());
+    form.order = registersFirst(leftLayout(left, *group));
+    bool isBetter =
+        instructionFor(form, dot, target, warps, reorderedOrigin) && readsOf(reorderedOrigin) < readsOf(origin);
+    if (isBetter || plain.isSwapped)
+      rewriteAs(isBetter ? form : plain, dot);
   }
 }

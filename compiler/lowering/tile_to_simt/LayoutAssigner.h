@@ -21,9 +21,9 @@ public:
   /// An error for a scaled dot that the target has no instruction for.
   mlir::LogicalResult checkScaledDots();
   void run();
-  /// Before an assignment: matmuls whose right operand is computed from loads become transposed ones, which have it on
-  /// the left, where warp groups take it from registers.
-  static void swapOperands(triton::FuncOp function, const GpuTarget &target, int warps);
+  /// Before run(): matmuls by warp groups of which an operand is computed from loads have it on the left, where the
+  /// instruction takes it from registers, and their rows in an order in which a thread's are contiguous.
+  void arrangeComputedOperands();
 
 private:
   using LinearLayout = layout::LinearLayout;
