@@ -58,7 +58,7 @@ int64_t ElementCode::registersAtOnce() {
   }
   bool isPlain = isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op);
   if (to.isBF16())
-    return isPlain && target.computesPairs(b.getF32Type()) ? 2 : 1;
+    return isPlain && (target.computesPairs(to) || target.computesPairs(b.getF32Type())) ? 2 : 1;
   bool isPaired = isPlain || isa<math::FmaOp>(op) || (to.isF32() && isExpanded(op, state.options.approximates));
   return isPaired && target.computesPairs(to) ? 2 : 1;
 }
@@ -91,7 +91,7 @@ ThreadCode::Values ElementCode::computeTogether(ArrayRef<Values> operands) {
   };
   if (isRoundedToNearest(op))
     return narrowed(joined(b, operands.front()));
-  bool viaF32 = to.isBF16(); // the chips have no arithmetic of bf16; f32 has digits enough to round twice
+  bool viaF32 = to.isBF16() && !target.computesPairs(to); // f32 has digits enough to round twice
   Values vectors;
   for (const Values &values : operands)
     vectors.push_back(viaF32 ? widened(b, joined(b, values)) : joined(b, values));
