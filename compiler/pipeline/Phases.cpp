@@ -354,8 +354,26 @@ constexpr bool input = true, ours = false;
 
 } // namespace
 
-/// The phases that leave the tile level as every target takes it. `scaled`: it multiplies with scales.
-static std::vector<Phase> tilePhases(bool scaled = false) {
+/// What becomes of matmuls with scales.
+enum class ScaledDots {
+  InF32,
+  InBf16,        ///< for matrix instructions without scales
+  ByInstruction, ///< where it has such a one, else in bf16
+};
+
+static const char *scaledDotPass(ScaledDots scaled) {
+  switch (scaled) {
+  case ScaledDots::InF32:
+    return "heddle-expand-dot-scaled";
+  case ScaledDots::InBf16:
+    return "heddle-expand-dot-scaled{as-bf16=true}";
+  case ScaledDots::ByInstruction:
+    return "heddle-expand-dot-scaled{keep-blocks=true as-bf16=true}";
+  }
+}
+
+/// The phases that leave the tile level as every target takes it.
+static std::vector<Phase> tilePhases(ScaledDots scaled) {
   // clang-format off
   return {
     {"parse", Level::Tile, "reads the kernel's text", nullptr, parse, input, {}},
@@ -367,8 +385,9 @@ static std::vector<Phase> tilePhases(bool scaled = false) {
     {"expand-descriptors", Level::Tile, "turns tensor descriptors into tiles of pointers with masks",
      "heddle-expand-descriptors", nullptr, input, {"tt.make_tensor_descriptor", "tt.descriptor_load", "tt.descriptor_store"}, Entrance::Tile},
     {"expand-dot-scaled", Level::Tile, "turns scaled dots for which the chip has no instruction into conversions, products and a plain dot",
-     scaled ? "heddle-expand-dot-scaled{keep-blocks=true}" : "heddle-expand-dot-scaled", nullptr, input,
-     scaled ? std::vector<const char *>() : std::vector<const char *>{"tt.dot_scaled"}, Entrance::Tile},
+     scaledDotPass(scaled), nullptr, input,
+     scaled == ScaledDots::ByInstruction ? std::vector<const char *>() : std::vector<const char *>{"tt.dot_scaled"},
+     Entrance::Tile},
     {"device-library", Level::Tile, "turns functions of the vendors' device libraries into math operations", "heddle-device-library",
      nullptr, input, {}},
     {"widen-scans", Level::Tile, "forms prefix sums and products of f16 and bf16 in f32", "heddle-widen-scans", nullptr, input, {},
@@ -387,7 +406,7 @@ static std::vector<Phase> tilePhases(bool scaled = false) {
   // clang-format on
 }
 
-static std::vector<Phase> behindTiles(std::vector<Phase> rest, bool scaled = false) {
+static std::vector<Phase> behindTiles(std::vector<Phase> rest, ScaledDots scaled = ScaledDots::InF32) {
   std::vector<Phase> table = tilePhases(scaled);
   table.insert(table.end(), rest.begin(), rest.end());
   return table;
@@ -428,7 +447,8 @@ static std::vector<const char *> absentFromSimt(std::vector<const char *> more) 
 }
 
 /// From tiles to the LLVM IR of one thread; `implement`: the passes that make the vendor's atomics between devices.
-static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> rest, bool scaled = false) {
+static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> rest,
+                                    ScaledDots scaled = ScaledDots::InBf16) {
   // clang-format off
   std::vector<Phase> table = behindTiles({
     {"resolve-layouts", Level::Tile, "(TTGIR) chooses the layouts that Gluon leaves to the compiler", nullptr,
@@ -513,7 +533,7 @@ static std::vector<Phase> amdPhases(bool scaled) {
      useBuffers, ours, {}},
     {"object", Level::Binary, "generates machine code (`--to asm` prints it)", nullptr, emitObject, ours, {}},
     {"package", Level::Binary, "links a code object and describes it", nullptr, makeAmdPackage, ours, {}},
-  }, scaled);
+  }, scaled ? ScaledDots::ByInstruction : ScaledDots::InBf16);
   // clang-format on
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// heddle-expand-dot-scaled: a block-scaled matrix product becomes a product of f32 tiles.
+// heddle-expand-dot-scaled: a block-scaled matrix product becomes a product of tiles of bf16 or of f32.
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/ScaledTiles.h"
 
@@ -11,7 +11,15 @@ namespace heddle {
 using namespace mlir;
 using namespace heddle::triton;
 
-static LogicalResult expand(DotScaledOp op) {
+/// The sum of the products of all parts of one side with all parts of the other: the least parts first.
+static Value multiply(ImplicitLocOpBuilder &builder, ArrayRef<Value> a, ArrayRef<Value> b, Value sum) {
+  for (Value left : llvm::reverse(a))
+    for (Value right : llvm::reverse(b))
+      sum = DotOp::create(builder, sum.getType(), left, right, sum);
+  return sum;
+}
+
+static LogicalResult expand(DotScaledOp op, bool asBf16) {
   FailureOr<heddle::ScaledSides> sides = heddle::sidesOf(op);
   if (failed(sides))
     return failure();
@@ -23,8 +31,9 @@ static LogicalResult expand(DotScaledOp op) {
   bool isSingle = type.getElementType().isF32();
   if (!isSingle)
     c = arith::ExtFOp::create(builder, type.clone(builder.getF32Type()), c);
-  Value a = tiles.product(sides->a), b = tiles.product(sides->b);
-  Value d = DotOp::create(builder, c.getType(), a, b, c);
+  asBf16 &= heddle::ScaledTiles::fitsBf16(sides->a) && heddle::ScaledTiles::fitsBf16(sides->b);
+  Value d = asBf16 ? multiply(builder, tiles.partsInBf16(sides->a), tiles.partsInBf16(sides->b), c)
+                   : multiply(builder, tiles.product(sides->a), tiles.product(sides->b), c);
   if (!isSingle)
     d = arith::TruncFOp::create(builder, type, d);
   op.replaceAllUsesWith(d);
@@ -59,7 +68,7 @@ struct ExpandDotScaledPass : heddle::impl::ExpandDotScaledPassBase<ExpandDotScal
     SmallVector<DotScaledOp> work;
     getOperation()->walk([&](DotScaledOp op) { work.push_back(op); });
     for (DotScaledOp op : work)
-      if (!(keepBlocks && isOfBlocks(op)) && failed(expand(op)))
+      if (!(keepBlocks && isOfBlocks(op)) && failed(expand(op, asBf16)))
         return signalPassFailure();
   }
 };

@@ -91,15 +91,17 @@ def ExpandDescriptorsPass : Pass<"heddle-expand-descriptors"> {
 }
 
 def ExpandDotScaledPass : Pass<"heddle-expand-dot-scaled"> {
-  let summary = "replace block-scaled matrix products by products of f32 tiles";
+  let summary = "replace block-scaled matrix products by products of bf16 or f32 tiles";
   let description = [{
     The elements of `tt.dot_scaled` (e2m1, e4m3, e5m2, bf16, fp16) and their scales (E8M0, or e4m3) are converted to
-    f32, multiplied, and given to a `tt.dot` without reduced precision. With `keep-blocks` those are left that matrix
+    f32, multiplied, and given to a `tt.dot` without reduced precision. With `as-bf16` the tiles of that `tt.dot` are of
+    bf16 where it holds them: f16 is the sum of two tiles, and so two matmuls. With `keep-blocks` those are left that matrix
     instructions with scales multiply: e4m3, e5m2 and e2m1 packed along K, with scales of E8M0 or none, into f32, whose
     tiles are multiples of 16x16x128 or of 32x32x64.
   }];
-  let options = [Option<"keepBlocks", "keep-blocks", "bool", "false", "leave what instructions with scales multiply">];
-  let dependentDialects = ["::mlir::arith::ArithDialect", "::heddle::triton::TritonDialect"];
+  let options = [Option<"keepBlocks", "keep-blocks", "bool", "false", "leave what instructions with scales multiply">,
+                 Option<"asBf16", "as-bf16", "bool", "false", "multiply tiles of bf16, for matrix instructions">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::heddle::triton::TritonDialect"];
 }
 
 def DeviceLibraryPass : Pass<"heddle-device-library"> {

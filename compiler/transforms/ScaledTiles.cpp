@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "compiler/transforms/ScaledTiles.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include <limits>
 
 using namespace mlir;
 using namespace heddle;
@@ -55,25 +57,21 @@ Value ScaledTiles::integers(Value like, int64_t value) {
                                    DenseElementsAttr::get(type, builder.getIntegerAttr(type.getElementType(), value)));
 }
 
-// Four bits, sign, two of exponent (bias 1), one of mantissa: the magnitudes 0, 0.5, 1, 1.5, 2, 3, 4, 6, formed as
-// twice their value in integers.
+// Four bits, sign, two of exponent (bias 1), one of mantissa: as the sign and the upper bits of exponent and mantissa
+// of an f16, whose bias is 15, they are the number by 2^14. That holds for 0.5 too, which is subnormal in both formats.
 Value ScaledTiles::fromE2M1(Value nibbles) {
-  Value one = integers(nibbles, 1);
-  Value mantissa = arith::AndIOp::create(builder, nibbles, one);
-  Value exponent = arith::AndIOp::create(builder, arith::ShRUIOp::create(builder, nibbles, one), integers(nibbles, 3));
-  Value implicit = arith::MinUIOp::create(builder, exponent, one); // 0 for a denormal
-  Value digits = arith::OrIOp::create(builder, mantissa, arith::ShLIOp::create(builder, implicit, one));
-  Value twice = arith::ShLIOp::create(builder, digits, arith::SubIOp::create(builder, exponent, implicit));
-  Value magnitude = arith::UIToFPOp::create(builder, single(nibbles), twice);
-  Value isNegative =
-      arith::CmpIOp::create(builder, arith::CmpIPredicate::ne,
-                            arith::AndIOp::create(builder, nibbles, integers(nibbles, 8)), integers(nibbles, 0));
-  auto number = [&](float value) {
-    return arith::ConstantOp::create(
-        builder, DenseElementsAttr::get(cast<RankedTensorType>(single(nibbles)), builder.getF32FloatAttr(value)));
+  auto bits = [&](int64_t mask, int64_t by) -> Value {
+    Value some = arith::AndIOp::create(builder, nibbles, integers(nibbles, mask));
+    return arith::ShLIOp::create(builder, some, integers(some, by));
   };
-  Value unit = arith::SelectOp::create(builder, isNegative, number(-0.5f), number(0.5f));
-  return arith::MulFOp::create(builder, magnitude, unit);
+  RankedTensorType type = tileType(nibbles);
+  Value half = arith::OrIOp::create(builder, bits(7, 9), bits(8, 12));
+  half = arith::TruncIOp::create(builder, type.clone(builder.getI16Type()), half);
+  half = arith::BitcastOp::create(builder, type.clone(builder.getF16Type()), half);
+  Value small = arith::ExtFOp::create(builder, single(nibbles), half);
+  Value factor = arith::ConstantOp::create(
+      builder, DenseElementsAttr::get(cast<RankedTensorType>(single(nibbles)), builder.getF32FloatAttr(16384)));
+  return arith::MulFOp::create(builder, small, factor);
 }
 
 Value ScaledTiles::unpack(Value bytes, int64_t axis) {
@@ -136,6 +134,43 @@ Value ScaledTiles::product(const ScaledTile &side) {
   if (isRight)
     scale = shapes.exchange(builder, scale, last - 1);
   return arith::MulFOp::create(builder, tile, scale);
+}
+
+//===-- In bf16 --------------------------------------------------------------------------------------------------===//
+
+bool ScaledTiles::fitsBf16(const ScaledTile &side) {
+  Type scale = side.scale ? elementTypeOf(side.scale.getType()) : Type();
+  bool isPower = !scale || scale.isInteger(8);
+  if (side.format == ScaleDotElemType::BF16 || side.format == ScaleDotElemType::FP16)
+    return isPower;
+  return isPower || scale.getIntOrFloatBitWidth() == 8;
+}
+
+// The tile of bf16 with the upper half of the bits of f32: rounded towards zero, and so only where bits are lost.
+Value ScaledTiles::upperHalf(Value tile) {
+  RankedTensorType type = tileType(tile);
+  Value bits = arith::BitcastOp::create(builder, type.clone(builder.getI32Type()), tile);
+  Value upper = arith::ShRUIOp::create(builder, bits, integers(bits, 16));
+  upper = arith::TruncIOp::create(builder, type.clone(builder.getI16Type()), upper);
+  return arith::BitcastOp::create(builder, type.clone(builder.getBF16Type()), upper);
+}
+
+SmallVector<Value, 2> ScaledTiles::partsInBf16(const ScaledTile &side) {
+  if (side.format == ScaleDotElemType::BF16 && !side.scale)
+    return {side.tile};
+  Value tile = product(side), upper = upperHalf(tile);
+  if (side.format != ScaleDotElemType::FP16)
+    return {upper};
+  // Of an infinity nothing is left: without the selection it would be NaN.
+  Value rest = arith::SubFOp::create(builder, tile, arith::ExtFOp::create(builder, single(tile), upper));
+  auto type = cast<RankedTensorType>(tile.getType());
+  auto all = [&](float value) -> Value {
+    return arith::ConstantOp::create(builder, DenseElementsAttr::get(type, builder.getF32FloatAttr(value)));
+  };
+  Value magnitude = math::AbsFOp::create(builder, tile);
+  Value isInfinite =
+      arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ, magnitude, all(std::numeric_limits<float>::infinity()));
+  return {upper, upperHalf(arith::SelectOp::create(builder, isInfinite, all(0), rest))};
 }
 
 //===-- Sides of a product ---------------------------------------------------------------------------------------===//

@@ -42,8 +42,14 @@ public:
   mlir::Value scales(mlir::Value scale);
   /// The elements times their scales, which lie as (rows, groups along K) for both sides.
   mlir::Value product(const ScaledTile &side);
+  /// Whether bf16 holds the products: its 8 bits hold those of an element and of a scale of E8M0 or f8, and two tiles
+  /// those of f16.
+  static bool fitsBf16(const ScaledTile &side);
+  /// The tile of bf16, or the two, whose sum product() is, but for what is below 2^-133.
+  llvm::SmallVector<mlir::Value, 2> partsInBf16(const ScaledTile &side);
 
 private:
+  mlir::Value upperHalf(mlir::Value tile);
   mlir::Type single(mlir::Value tile);
   mlir::Value integers(mlir::Value like, int64_t value);
   mlir::Value fromE2M1(mlir::Value nibbles);

@@ -126,7 +126,17 @@ Stream OrderCheck::streamOf(const MemoryRequest &request, PageType page) {
   return request.scope == Scope::Agent ? Stream::WrittenAgent : Stream::Written;
 }
 
-OrderCheck::ReleaseRef OrderCheck::makeRelease(const Wave &wave, const WaveState &state, Scope scope) const {
+/// `own` and the access itself, where everything that its wave issued to that stream before is known: who finds what it
+/// left comes after it.
+static OrderCheck::Epochs withItself(OrderCheck::Epochs own, const OrderCheck::Outstanding &access) {
+  uint32_t &epoch = own[unsigned(access.stream)];
+  if (epoch + 1 == access.epoch)
+    epoch = access.epoch;
+  return own;
+}
+
+OrderCheck::ReleaseRef OrderCheck::makeRelease(const Wave &wave, const WaveState &state, const Outstanding &access,
+                                               Scope scope) const {
   auto release = std::make_shared<Release>();
   release->wave = wave.number;
   release->group = waves[wave.number].group;
@@ -135,11 +145,11 @@ OrderCheck::ReleaseRef OrderCheck::makeRelease(const Wave &wave, const WaveState
   release->workgroup.join(entriesOf(wave.number, toWorkgroup(state)));
   if (scope >= Scope::Agent) {
     release->agent = state.agent;
-    release->agent.join(entriesOf(wave.number, state.toAgent));
+    release->agent.join(entriesOf(wave.number, withItself(state.toAgent, access)));
   }
   if (scope == Scope::System) {
     release->system = state.system;
-    release->system.join(entriesOf(wave.number, state.toSystem));
+    release->system.join(entriesOf(wave.number, withItself(state.toSystem, access)));
   }
   release->all = state.all;
   release->all.join(entriesOf(wave.number, state.issued));
@@ -208,7 +218,7 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
   if (scope >= Scope::Agent && (page == PageType::Uncached || page == PageType::Coherent))
     scope = Scope::System; // there is no nearer place
   if (request.writesMemory() && scope >= Scope::Workgroup)
-    entry.release = makeRelease(wave, state, scope);
+    entry.release = makeRelease(wave, state, entry, scope);
   Stamp stamp;
   stamp.wave = wave.number;
   stamp.epoch = entry.epoch;

@@ -6,9 +6,9 @@
 // by issue, so that a barrier passes on everything. To the waves of the device it publishes what buffer_wbl2 sc1 has
 // written back, once s_waitcnt has proved it, and what was stored with sc1, once that is complete; to everyone the same
 // with sc0 sc1. A store or read-modify-write that carries a scope leaves at its address what the wave had published
-// when it issued it (Release). A load that finds it there has seen it when it is complete; its plain loads profit only
-// behind buffer_inv of that scope. Reads and writes of the same bytes that this does not order are a race.
-// Source: LLVM's AMDGPU user guide, "Memory Model GFX942".
+// when it issued it (Release), and itself if nothing of its stream was outstanding. A load that finds it there has seen
+// it when it is complete; its plain loads profit only behind buffer_inv of that scope. Reads and writes of the same
+// bytes that this does not order are a race. Source: LLVM's AMDGPU user guide, "Memory Model GFX942".
 #pragma once
 #include "simulator/checks/Findings.h"
 #include "simulator/checks/OrderShadow.h"
@@ -119,7 +119,7 @@ private:
   class Judge;
 
   static Stream streamOf(const MemoryRequest &request, PageType page);
-  ReleaseRef makeRelease(const Wave &wave, const WaveState &state, Scope scope) const;
+  ReleaseRef makeRelease(const Wave &wave, const WaveState &state, const Outstanding &access, Scope scope) const;
   static ReleaseRef mergeReleases(const Release &own, const Release &before);
   void join(WaveState &state, const Wave &wave, const Outstanding &request, Scope scope);
   void check(Wave &wave, const MemoryRequest &request, const Stamp &kind);

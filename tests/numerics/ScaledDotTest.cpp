@@ -18,6 +18,10 @@ void PrintTo(const ScaledFormat &which, std::ostream *stream) {
 }
 const ScaledFormat e4m3{"e4m3", "f8E4M3FN"}, e5m2{"e5m2", "f8E5M2"}, raw{"e5m2", "i8"}, e2m1{"e2m1", "i8", 2};
 
+std::string tileType(int rows, int columns, const std::string &type) {
+  return "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "x" + type + ">";
+}
+
 class ScaledDot : public testing::TestWithParam<std::tuple<ScaledFormat, ScaledFormat, std::string>> {};
 INSTANTIATE_TEST_SUITE_P(Formats, ScaledDot,
                          testing::Combine(testing::Values(e4m3, raw, e2m1), testing::Values(e4m3, e5m2, e2m1),
@@ -57,10 +61,6 @@ Side makeSide(const ScaledFormat &format, int outer, int k, int group, bool isA,
           side.tile.bytes[at] = uint8_t(plain.nearest(value, true));
     }
   return side;
-}
-
-std::string tileType(int rows, int columns, const std::string &type) {
-  return "tensor<" + std::to_string(rows) + "x" + std::to_string(columns) + "x" + type + ">";
 }
 
 /// Loads the tile %t_NAME from the argument %NAME, row by row; %NAME_p are its pointers.
@@ -109,4 +109,49 @@ TEST_P(ScaledDot, small_numbers_are_exact) {
           ASSERT_EQ(got[i * n + j], sum) << i << ", " << j;
       }
   }
+}
+
+// Floats of 16 bits on the left have no scales: all their bits count, and an infinity stays one.
+class ScaledDotOfFloats : public testing::TestWithParam<std::tuple<PlainFormat, std::string>> {};
+INSTANTIATE_TEST_SUITE_P(Formats, ScaledDotOfFloats,
+                         testing::Combine(testing::Values(plainF16, plainBF16),
+                                          testing::ValuesIn(executorsUnderTest())),
+                         [](const auto &info) {
+                           return std::get<0>(info.param).name + "_" + testNameOf(std::get<1>(info.param));
+                         });
+
+TEST_P(ScaledDotOfFloats, all_bits_count) {
+  const auto &[format, executorName] = GetParam();
+  constexpr int m = 16, n = 32, k = 64, group = 32;
+  RandomBits random(5);
+  Side b = makeSide(e2m1, n, k, group, false, random);
+  int largest = (2 << format.mantissaBits) - 1;
+  std::vector<double> left(m * k);
+  Argument a = Argument::buffer(std::vector<uint8_t>(m * k * 2));
+  for (int i = 0; i < m * k; ++i) {
+    left[i] = i == 3 * k + 1 ? -INFINITY : double(int(random.next() % (2 * largest + 1)) - largest);
+    uint32_t code = std::isinf(left[i]) ? format.nearest(-1e40, false) : format.nearest(left[i], true);
+    a.bytes[2 * i] = uint8_t(code), a.bytes[2 * i + 1] = uint8_t(code >> 8);
+  }
+  std::vector<Argument> arguments{a, b.tile, b.scales, zeros<float>(m * n)};
+  std::string type = format.name, body = load("a", type, m, k) + load("b", "i8", k / 2, n) +
+                                         load("sb", "i8", n, k / group) + load("c", "f32", m, n);
+  body += "  %d = tt.dot_scaled %t_a, %t_b scale %t_sb, %t_c lhs = " + std::string(type == "f16" ? "fp16" : "bf16") +
+          " rhs = e2m1 {fastMath = false} : " + tileType(m, k, type) + " * " + tileType(k / 2, n, "i8") + ", " +
+          tileType(n, k / group, "i8") + " -> " + tileType(m, n, "f32") +
+          "\n  tt.store %c_p, %d : " + tileType(m, n, "!tt.ptr<f32>");
+  makeExecutor(executorName)
+      ->run(kernelText("%a: !tt.ptr<" + type + ">, %b: !tt.ptr<i8>, %sb: !tt.ptr<i8>, %c: !tt.ptr<f32>", body), {},
+            arguments);
+  std::vector<float> got = valuesOf<float>(arguments[3]);
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) {
+      double sum = 0;
+      for (int l = 0; l < k; ++l)
+        sum += left[i * k + l] * b.values[j * k + l];
+      if (std::isnan(sum))
+        ASSERT_TRUE(std::isnan(got[i * n + j])) << i << ", " << j;
+      else
+        ASSERT_EQ(got[i * n + j], sum) << i << ", " << j;
+    }
 }

@@ -187,11 +187,15 @@ LogicalResult MatrixDotOp::verify() {
     return emitOpError() << "has " << (instruction ? "an instruction" : "no instruction") << ", "
                          << (getWarpGroups() ? "is" : "is not") << " by warp groups and leaves "
                          << int64_t(getPending()) << " products pending";
-  // Rule S23: tiles of whole instructions.
+  // Rule S23: tiles of whole instructions, or of one, part of whose rows or columns repeat others; not where lanes hold
+  // pieces of K besides (4 x 64, 64 x 4).
   if (!instruction)
     return success();
-  bool isNone = instruction.getM() < 1 || instruction.getN() < 1 || instruction.getK() < 1;
-  if (isNone || d.getDimSize(rank - 2) % instruction.getM() || d.getDimSize(rank - 1) % instruction.getN() ||
+  int64_t m = instruction.getM(), n = instruction.getN();
+  bool isNone = m < 1 || n < 1 || instruction.getK() < 1;
+  bool repeats = !isNone && std::max(m, n) / std::min(m, n) <= 2;
+  auto divides = [&](int64_t size, int64_t step) { return size % step == 0 || (repeats && step % size == 0); };
+  if (isNone || !divides(d.getDimSize(rank - 2), m) || !divides(d.getDimSize(rank - 1), n) ||
       a.getDimSize(rank - 1) % instruction.getK())
     return emitOpError() << "multiplies " << a << " by " << b << " with an instruction of " << instruction.getM() << "x"
                          << instruction.getN() << "x" << instruction.getK();

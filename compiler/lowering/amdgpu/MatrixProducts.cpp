@@ -93,8 +93,8 @@ std::optional<MatrixInstruction> AmdTarget::matrixInstruction(DotOp dot) const {
   bool isLarge = rows >= 32 && columns >= 32 && rows * columns >= manyResults;
   for (const WarpMatmul &row : chip.matmuls) {
     bool isSquare = row.m == row.n; // the others have no operand layout that is read 16 bytes at a time
-    if (!isSquare || row.operand != *type || (row.m == 32 && !isLarge) || rows < row.m || columns < row.n ||
-        depth < row.k)
+    // Lanes for which a smaller tile has no row or column repeat one that it has. Along K that would count twice.
+    if (!isSquare || row.operand != *type || (row.m == 32 && !isLarge) || depth < row.k)
       continue;
     Type as = isFp8(a) && *type == MatrixOperand::F16 ? Type(Float16Type::get(dot.getContext())) : Type();
     MatrixInstruction made =

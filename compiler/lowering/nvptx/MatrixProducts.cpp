@@ -25,11 +25,12 @@ const char *NvptxTarget::matrixTypeName(Type type) {
 
 /// What the elements are multiplied as; nothing when no instruction of any chip does it.
 static std::optional<MatrixOperand> multipliedAs(Type a, Type b, Type d, InputPrecision precision) {
-  if (isFp8(a) && isFp8(b) && d.isF32())
+  bool isShort = d.isF16() || d.isBF16(); // f32 until the end
+  if (isFp8(a) && isFp8(b) && (d.isF32() || isShort))
     return MatrixOperand::Fp8;
   if (a == b && a.isInteger(8) && d.isInteger(32))
     return MatrixOperand::I8;
-  if (a != b || !d.isF32())
+  if (a != b || !(d.isF32() || (isShort && (a.isF16() || a.isBF16()))))
     return std::nullopt;
   if (a.isF16())
     return MatrixOperand::F16;
@@ -43,7 +44,7 @@ static std::optional<MatrixOperand> multipliedAs(Type a, Type b, Type d, InputPr
 static MatrixInstruction instructionOf(const WarpMatmul &row, Type a, Type b, Type d) {
   MatrixInstruction made{.m = row.m, .n = row.n, .k = row.k, .kWidth = row.k / 8, .kPerLane = row.k / 4};
   made.name = row.name;
-  made.a = a, made.b = b, made.d = d;
+  made.a = a, made.b = b, made.d = d.isF16() || d.isBF16() ? Type(Float32Type::get(d.getContext())) : d;
   made.aRows = {0, 8};
   made.results = {{0, 0}, {0, 1}, {8, 0}, {8, 1}};
   return made;
@@ -57,8 +58,8 @@ std::optional<MatrixInstruction> NvptxTarget::matrixInstruction(DotOp dot) const
     return std::nullopt;
   int rank = int(dType.getRank());
   for (const WarpMatmul &row : chip.matmuls) {
-    if (row.operand != *type || dType.getDimSize(rank - 2) < row.m || dType.getDimSize(rank - 1) < row.n ||
-        aType.getDimSize(rank - 1) < row.k)
+    // Lanes for which a smaller tile has no row or column repeat one that it has. Along K that would count twice.
+    if (row.operand != *type || aType.getDimSize(rank - 1) < row.k)
       continue;
     return instructionOf(row, a, b, dType.getElementType());
   }

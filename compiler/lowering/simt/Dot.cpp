@@ -50,7 +50,9 @@ public:
       : b(b), perWord(std::max(1u, 32 / element.getIntOrFloatBitWidth())) {}
 
   /// `along`: the places on K of one instruction; `outer` the row of A or the column of B.
-  const Words &get(int64_t batch, int64_t outer, ArrayRef<int64_t> along, ArrayRef<int64_t> outers, Element element) {
+  /// A tile of fewer than the instruction's rows or columns, `size`, repeats them.
+  const Words &get(int64_t batch, int64_t outer, ArrayRef<int64_t> along, ArrayRef<int64_t> outers, int64_t size,
+                   Element element) {
     Words &words = known[{batch, outer, along.front()}];
     if (!words.empty())
       return words;
@@ -58,7 +60,7 @@ public:
       for (int64_t step : outers) {
         llvm::SmallVector<Value> parts;
         for (int64_t k : along.slice(first, perWord))
-          parts.push_back(element({batch, outer + step, k}));
+          parts.push_back(element({batch, (outer + step) % size, k}));
         words.push_back(packRegister(b, parts));
       }
     return words;
@@ -121,6 +123,7 @@ ThreadCode::Values Matmuls::multiplyByInstruction(ValueRange abc, Type d, const 
       value = convertFloat(value, dElement, instruction.d, false);
   Fragments a(b, threadType(instruction.a)), bb(b, threadType(instruction.b));
   SmallVector<int64_t> batches = rank == 3 ? dMap.along(0) : SmallVector<int64_t>{0};
+  int64_t rows = dType.getDimSize(m), columns = dType.getDimSize(n);
   bool isTall = instruction.m > instruction.n && instruction.pieces > 1;
   SmallVector<int64_t> places = isTall ? bMap.along(m) : aMap.along(n); // of the operand that has fewer
   const layout::LinearLayout &narrow = layoutOf(isTall ? bType : aType);
@@ -134,14 +137,14 @@ ThreadCode::Values Matmuls::multiplyByInstruction(ValueRange abc, Type d, const 
             continue;
           SmallVector<size_t> registers;
           Values c;
-          for (auto [rows, columns] : instruction.results) {
-            registers.push_back(dMap(at(batch, row + rows, column + columns)));
+          for (auto [down, across] : instruction.results) {
+            registers.push_back(dMap(at(batch, (row + down) % rows, (column + across) % columns)));
             c.push_back(accumulators[registers.back()]);
           }
           ArrayRef<int64_t> along = ArrayRef<int64_t>(places).slice(first, size_t(instruction.kPerLane));
           SmallVector<int64_t> wide = alongWide(along, narrow, isTall ? m : n, instruction.pieces);
-          const auto &left = a.get(batch, row, isTall ? wide : along, instruction.aRows, elementA);
-          const auto &right = bb.get(batch, column, isTall ? along : wide, {0}, elementB);
+          const auto &left = a.get(batch, row, isTall ? wide : along, instruction.aRows, rows, elementA);
+          const auto &right = bb.get(batch, column, isTall ? along : wide, {0}, columns, elementB);
           SmallVector<Value> products = target.multiply(b, instruction, left, right, c);
           for (auto [reg, value] : llvm::zip(registers, products))
             accumulators[reg] = value;

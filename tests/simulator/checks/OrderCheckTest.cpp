@@ -107,6 +107,25 @@ TEST_P(Flag, ThatNobodyReads) {
              "a flag that is released after the first and acquired before the second");
 }
 
+/// Lane 0 does this, without a scope, to the flag itself.
+std::string plainly(const std::string &instruction) {
+  return "s_mov_b64 s[8:9], exec\ns_mov_b64 exec, 1\n" + instruction + ", off offset:1024\ns_mov_b64 exec, s[8:9]\n";
+}
+
+TEST_P(Flag, IsResetByWhoFoundIt) {
+  std::string reset = plainly("global_store_dword v[2:3], v0"), look = plainly("global_load_dword v10, v[2:3]");
+  expectNone(together, {set, await + reset});
+  expectNone(together, {set, await + invalidate + look});
+  // Whose cache may hold what was there before.
+  expectNeed(together, {set, await + look},
+             "buffer_inv " + scope + " between the load that saw the flag and the second access");
+  // Something stored before the flag may still be in flight: the flag says nothing of the stream that both are in.
+  AssembledKernel inFlight({"global_store_dword v[2:3], v0, off " + scope + "\n" + set, await + reset}, together);
+  forEachRun([&](const SimulationOptions &options) {
+    ASSERT_THAT(reportOf(inFlight, options), HasSubstr("(global-race)")) << describe(options);
+  });
+}
+
 INSTANTIATE_TEST_SUITE_P(All, Flag,
                          testing::Values(Distance{WavesOf::Device, "sc1"}, Distance{WavesOf::System, "sc0 sc1"}),
                          [](const auto &info) {
