@@ -266,6 +266,8 @@ const LibraryKernel int4Matmul = {
           "of the parts: reduction: in f32, in order, by one more launch; atomic: relaxed adds to c in its type, in "
           "any order"}},
     .tiles = {{"block_m", BlocksOfM::list(), "rows of a tile"}, {"warps", {4, 8}, "warps of a block"}},
+    .forms = {{"c", "input a", {{"M"}, {"N"}}, "transposed", {"false"}},
+              {"c", "input a", {{"M"}, {"K/2", 2}}, "transposed", {"true"}}},
     .plan = plan,
     .reference = reference,
     .tolerance = 0.01,
