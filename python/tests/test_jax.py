@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Calls of kernels in JAX programs (jit, vmap, shard_map), and JAX programs on Heddle's devices."""
+import pathlib
 import unittest
-
-import heddle
 
 try:
     import jax
@@ -10,10 +9,11 @@ try:
     import jax.numpy as jnp
     import numpy
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
-except ImportError:
-    jax = None
-else:
-    import heddle.jax
+except ImportError as problem:
+    raise unittest.SkipTest(f"{problem}: JAX 0.10, in a virtual environment") from None
+
+import heddle
+import heddle.jax
 
 ADD = "tests/corpus/vector_add.gfx942.ttir"
 IN_PLACE = """module {
@@ -32,7 +32,6 @@ IN_PLACE = """module {
 
 
 def from_root(path):
-    import pathlib
     return str(pathlib.Path(__file__).resolve().parents[2] / path)
 
 
@@ -40,7 +39,6 @@ def add(x, y):
     return heddle.jax.call(Calls.kernel, jax.ShapeDtypeStruct(x.shape, x.dtype), x, y, n=x.size, grid=-(-x.size // 1024))
 
 
-@unittest.skipUnless(jax, "JAX is not installed")
 class Calls(unittest.TestCase):
     kernel = None
 
@@ -140,7 +138,6 @@ class Calls(unittest.TestCase):
             jax.block_until_ready(jax.ffi.ffi_call("heddle_launch", form)(self.x))
 
 
-@unittest.skipUnless(jax, "JAX is not installed")
 class Modules(unittest.TestCase):
     def setUp(self):
         self.mesh = Mesh(numpy.array(jax.devices()[:4]), ("d",))
