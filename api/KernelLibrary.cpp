@@ -214,6 +214,40 @@ std::string describeLibraryKernel(const std::string &input) {
   return text;
 }
 
+std::string libraryKernelAsJson(const std::string &input) {
+  using Json = nlohmann::ordered_json;
+  std::string name = input.substr(prefix.size());
+  Json json = {{"description", describeLibraryKernel(input)}};
+  if (name.empty() || name == "list") {
+    for (const LibraryKernel *kernel : allKernels())
+      json["kernels"].push_back({{"name", kernel->name}, {"sentence", kernel->sentence}});
+    return json.dump(2);
+  }
+  const LibraryKernel &kernel = kernelOf(input);
+  json["kernel"] = kernel.name;
+  for (const Parameter &parameter : kernel.inputs) {
+    Json types = Json::array();
+    for (ElementType type : parameter.types)
+      types.push_back(elementTypeName(type));
+    json["inputs"].push_back({{"name", parameter.name}, {"extents", parameter.extents}, {"types", types}});
+  }
+  for (const ResultForm &form : kernel.forms) {
+    Json extents = Json::array();
+    for (const ResultExtent &extent : form.extents)
+      extents.push_back({{"of", extent.of}, {"times", extent.times}, {"per", extent.per}});
+    json["results"].push_back({{"name", form.result},
+                               {"type", form.type},
+                               {"extents", extents},
+                               {"option", form.option},
+                               {"values", form.values}});
+  }
+  for (const Option &option : kernel.options)
+    json["options"].push_back({{"name", option.name}, {"values", option.values}, {"default", option.standard}});
+  for (const TileParameter &tile : kernel.tiles)
+    json["tiles"].push_back({{"name", tile.name}, {"values", tile.values}});
+  return json.dump(2);
+}
+
 LibraryResult runLibraryKernel(const LibraryRequest &request) {
   std::shared_ptr<Device> device = openDevice(request.device);
   BoundCall bound = bind(request, device->chip());

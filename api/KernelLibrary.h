@@ -14,6 +14,10 @@ bool isLibraryKernel(const std::string &input);
 /// Error{Input} with the closest name.
 std::string describeLibraryKernel(const std::string &input);
 
+/// The same as data, JSON: of a kernel its inputs, the forms of its results, its options and tile parameters; of
+/// `kernel:` the names and sentences of all.
+std::string libraryKernelAsJson(const std::string &input);
+
 struct LibraryRequest {
   std::string kernel; ///< `kernel:NAME`
   std::string device = "host";

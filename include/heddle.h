@@ -35,7 +35,7 @@
 extern "C" {
 #endif
 
-#define HEDDLE_INTERFACE_VERSION 1
+#define HEDDLE_INTERFACE_VERSION 2
 
 /* ---- Versions and errors ---- */
 
@@ -208,6 +208,12 @@ HEDDLE_API heddle_status heddle_graph_launch(heddle_stream stream, heddle_graph 
  * error again. It must not wait for a stream. One function for the process. */
 typedef void (*heddle_print_function)(const char *line, void *user);
 HEDDLE_API heddle_status heddle_set_print(heddle_print_function function, void *user);
+
+/* A handler of XLA's foreign function interface, versions 0.1 to 0.3, for its stage `execute`: it launches the kernel
+ * whose package is in the attributes of the call, on the host, where it waits, or in XLA's stream of a GPU.
+ * `call_frame` is an XLA_FFI_CallFrame; the result is null or an XLA_FFI_Error. docs/jax.md has the attributes;
+ * heddle.jax.call writes them. Since version 2. */
+HEDDLE_API void *heddle_xla_call(void *call_frame);
 
 /* ---- Values, reports ---- */
 

@@ -117,6 +117,37 @@ void checkOption(const LibraryKernel &kernel, const std::string &name, const std
                    withClosest(name, known, "arguments"));
 }
 
+/// The results as the kernel's forms have them.
+std::vector<NamedArray> resultsByForms(const LibraryKernel &kernel, const Call &call) {
+  std::vector<NamedArray> results;
+  for (const ResultForm &form : kernel.forms) {
+    if (!form.option.empty() && std::ranges::find(form.values, call.options.at(form.option)) == form.values.end())
+      continue;
+    auto named = [&](std::string_view prefix) { return form.type.substr(prefix.size()); };
+    ArrayType type;
+    type.type = form.type.starts_with("option ")  ? call.type(named("option "))
+                : form.type.starts_with("input ") ? call.input(named("input ")).type
+                                                  : parseElementType(form.type);
+    for (const ResultExtent &extent : form.extents) {
+      int64_t whole = (extent.of.empty() ? 1 : call.extent(extent.of)) * extent.times;
+      type.shape.push_back((whole + extent.per - 1) / extent.per);
+    }
+    results.push_back({form.result, type});
+  }
+  return results;
+}
+
+/// Programs that are traced without a plan allocate by the forms.
+void checkForms(const LibraryKernel &kernel, const Call &call, const Plan &plan) {
+  std::string planned, formed;
+  for (const NamedArray &result : plan.results)
+    planned += fmt::format(" {}: {}", result.name, describe(result.type));
+  for (const NamedArray &result : resultsByForms(kernel, call))
+    formed += fmt::format(" {}: {}", result.name, describe(result.type));
+  if (planned != formed)
+    throw internalError(fmt::format("kernel `{}` plans{}, and its forms are{}", kernel.name, planned, formed));
+}
+
 } // namespace
 
 const LibraryKernel &lookupKernel(const std::string &name) {
@@ -157,6 +188,7 @@ Call checkCall(const LibraryKernel &kernel, const CallRequest &request) {
 
 Plan planCall(const LibraryKernel &kernel, const Call &call) {
   Plan plan = kernel.plan(call);
+  checkForms(kernel, call, plan);
   for (const auto &[name, array] : call.inputs)
     plan.leastBytes += array.elements() * elementSizeBytes(array.type);
   for (const NamedArray &result : plan.results)

@@ -24,6 +24,22 @@ struct Result {
   std::string sentence;
 };
 
+/// An extent of a result: `of` times `times`, divided by `per` and rounded up.
+struct ResultExtent {
+  std::string of; ///< the name of an extent of the inputs; empty: 1
+  int64_t times = 1, per = 1;
+};
+
+/// A result under some choice of options, for who allocates results or traces a program without making a plan. Every
+/// plan is held against it.
+struct ResultForm {
+  std::string result;
+  std::string type; ///< an element type, `option dtype`, or `input a`: the type that these have
+  std::vector<ResultExtent> extents;
+  std::string option = ""; ///< when this option has one of `values`; empty: always
+  std::vector<std::string> values = {};
+};
+
 /// A choice of the caller.
 struct Option {
   std::string name;
@@ -47,6 +63,8 @@ struct LibraryKernel {
   std::vector<Result> results;
   std::vector<Option> options;
   std::vector<TileParameter> tiles;
+  /// Of each result one that holds, or none where the options leave it out.
+  std::vector<ResultForm> forms;
   /// The launches of a checked call. Throws Error{Input} for what the kernel refuses.
   Plan (*plan)(const Call &);
   /// The results by plain loops, into arrays of the plan's types.

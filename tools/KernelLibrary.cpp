@@ -70,8 +70,7 @@ void refuseLibraryOption(const std::string &option, const std::string &input, co
 
 int runLibraryVerb(LibraryRequest request, const std::vector<std::string> &files, bool asJson) {
   if (asksForHelp(request)) {
-    std::string text = describeLibraryKernel(request.kernel);
-    asJson ? printJson({{"description", text}}) : printData(text);
+    asJson ? printData(libraryKernelAsJson(request.kernel) + "\n") : printData(describeLibraryKernel(request.kernel));
     return 0;
   }
   std::vector<NamedValue> outputs;

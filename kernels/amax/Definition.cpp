@@ -122,6 +122,7 @@ const LibraryKernel amaxKernel = {
         {amaxMethod(),
          {"nan", {"propagate", "ignore"}, "propagate", "propagate: a NaN makes amax NaN; ignore: leaves it out"}},
     .tiles = amaxTiles(),
+    .forms = {{"amax", "f32", {{}}}},
     .plan = plan,
     .reference = reference,
 };

@@ -136,6 +136,10 @@ const LibraryKernel fp8Blockwise = {
     .options = options(),
     .tiles = {{"lines", Lines::list(), "rows (1x128) or columns (128x1) of a tile"},
               {"warps", {1, 2, 4, 8, 16}, "warps of a block"}},
+    .forms = {{"q", "option dtype", {{"M"}, {"K"}}},
+              {"scales", "f32", {{"M"}, {"K", 1, side}}, "block", {"1x128"}},
+              {"scales", "f32", {{"M", 1, side}, {"K"}}, "block", {"128x1"}},
+              {"scales", "f32", {{"M", 1, side}, {"K", 1, side}}, "block", {"128x128"}}},
     .plan = plan,
     .reference = reference,
 };

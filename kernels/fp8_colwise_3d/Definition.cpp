@@ -41,6 +41,7 @@ const LibraryKernel fp8Colwise3d = {
                 {"scales", "[E, N]", "forward scales, f32"}},
     .options = quantiseOptions(),
     .tiles = rowsTiles(),
+    .forms = {{"q", "option dtype", {{"E"}, {"N"}, {"K"}}}, {"scales", "f32", {{"E"}, {"N"}}}},
     .plan = plan,
     .reference = reference,
 };

@@ -90,6 +90,7 @@ const LibraryKernel fp8JaggedColwise = {
     .tiles = {{"block_n", BlocksOfN::list(), "columns of a tile"},
               {"block_k", BlocksOfK::list(), "rows of a tile"},
               {"warps", {1, 2, 4, 8, 16}, "warps of a block"}},
+    .forms = {{"q", "option dtype", {{"N"}, {"K"}}}, {"scales", "f32", {{"G"}, {"N"}}}},
     .plan = plan,
     .reference = [](const Call &call, HostArrays &arrays) { jaggedReference(call, arrays, false); },
     .contents = makeOffsets,

@@ -105,6 +105,7 @@ const LibraryKernel fp8JaggedRowwise = {
     .tiles = {{"block_m", BlocksOfM::list(), "rows of a tile"},
               {"block_k", BlocksOfK::list(), "columns of a tile"},
               {"warps", {1, 2, 4, 8, 16}, "warps of a block"}},
+    .forms = {{"q", "option dtype", {{"M"}, {"K"}}}, {"scales", "f32", {{"G"}, {"M"}}}},
     .plan = plan,
     .reference = [](const Call &call, HostArrays &arrays) { jaggedReference(call, arrays, true); },
     .contents = makeOffsets,

@@ -37,6 +37,7 @@ const LibraryKernel fp8Rowwise2d = {
     .results = {{"q", "[M, K]", "values"}, {"scales", "[M]", "forward scales, f32"}},
     .options = quantiseOptions(),
     .tiles = rowsTiles(),
+    .forms = {{"q", "option dtype", {{"M"}, {"K"}}}, {"scales", "f32", {{"M"}}}},
     .plan = plan,
     .reference = reference,
 };

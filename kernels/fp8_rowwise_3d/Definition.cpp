@@ -299,6 +299,7 @@ const LibraryKernel fp8Rowwise3d = {
                 {"scales", "[E, K]", "forward scales, f32"}},
     .options = options(),
     .tiles = tiles(),
+    .forms = {{"q", "option dtype", {{"E"}, {"K"}, {"N"}}}, {"scales", "f32", {{"E"}, {"K"}}}},
     .plan = plan,
     .reference = reference,
 };

@@ -112,6 +112,9 @@ const LibraryKernel fp8Tensorwise = {
                 {"scale", "[1]", "forward scale, f32"}},
     .options = options(),
     .tiles = tiles(),
+    .forms = {{"q", "option dtype", {{"M"}, {"N"}}, "layout", {"row", "both"}},
+              {"q_t", "option dtype", {{"N"}, {"M"}}, "layout", {"transposed", "both"}},
+              {"scale", "f32", {{}}}},
     .plan = plan,
     .reference = reference,
 };

@@ -326,6 +326,8 @@ const LibraryKernel int4Matmul = {
               {"block_n", BlocksOfN::list(), "columns of a block of the result, transposed half of them"},
               {"warps", {4, 8}, "warps of a block"},
               {"stages", {2, 3, 4, 5, 6}, "iterations whose tiles are in shared memory"}},
+    .forms = {{"c", "input a", {{"M"}, {"N"}}, "transposed", {"false"}},
+              {"c", "input a", {{"M"}, {"K/2", 2}}, "transposed", {"true"}}},
     .plan = plan,
     .reference = reference,
     .tolerance = 0.01,

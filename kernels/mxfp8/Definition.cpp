@@ -244,6 +244,10 @@ const LibraryKernel mxfp8Quantise = {
                 {"scales", "[M, K / 32], of dim 1 [K, M / 32]", "e8m0: bytes"}},
     .options = quantiseChoices(),
     .tiles = tiles,
+    .forms = {{"q", "option dtype", {{"M"}, {"K"}}, "dim", {"0"}},
+              {"q", "option dtype", {{"K"}, {"M"}}, "dim", {"1"}},
+              {"scales", "ui8", {{"M"}, {"K", 1, shared}}, "dim", {"0"}},
+              {"scales", "ui8", {{"K"}, {"M", 1, shared}}, "dim", {"1"}}},
     .plan = planQuantise,
     .reference = referenceQuantise,
 };
@@ -257,6 +261,7 @@ const LibraryKernel mxfp8Dequantise = {
     .results = {{"x", "[M, K]", "numbers"}},
     .options = {{"dtype", {"bf16", "f16", "f32"}, "bf16", "of the result"}},
     .tiles = tiles,
+    .forms = {{"x", "option dtype", {{"M"}, {"K"}}}},
     .plan = planDequantise,
     .reference = referenceDequantise,
 };

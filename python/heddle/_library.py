@@ -10,7 +10,7 @@ import pathlib
 import threading
 from typing import Any, Iterable, Optional
 
-NEEDED_INTERFACE = 1
+NEEDED_INTERFACE = 2
 
 _p, _s, _z, _i32, _u64 = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int32, ctypes.c_uint64
 _strings = ctypes.POINTER(_s)

@@ -15,10 +15,10 @@ import pathlib
 import sys
 import tempfile
 from types import SimpleNamespace
-from typing import Any, Dict, List, Mapping, Optional, Tuple
+from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
 
 from ._arrays import Array, Memory, count_of, element_type, empty, memory_of, size_of
-from ._kernel import Kernel, device_of, load
+from ._kernel import Device, Kernel, device_of, load
 from ._library import InputError
 from ._report import report
 
@@ -29,6 +29,16 @@ _BYTES = ("b", "scales")  # inputs whose bytes are numbers
 def describe(name: str = "") -> str:
     """A kernel's contract, arguments, options and tile parameters; without a name, a line for each kernel."""
     return report("run", ["kernel:" + name])[1]["description"]
+
+
+def contract(name: str) -> Dict[str, Any]:
+    """The same as data: `inputs` with their extents and types, `results`, `options` and `tiles`."""
+    return report("run", ["kernel:" + name])[1]
+
+
+def names() -> List[str]:
+    """Of all kernels."""
+    return [kernel["name"] for kernel in report("run", ["kernel:"])[1]["kernels"]]
 
 
 class _View:
@@ -85,9 +95,12 @@ def _is_array(name: str, value: Any) -> bool:
 
 
 class Prepared:
-    """A call of a library kernel for arrays of certain types and shapes, compiled: `prepared(x=x)` launches it."""
+    """A call of a library kernel for arrays of certain types and shapes, compiled: `prepared(x=x)` launches it.
 
-    def __init__(self, name: str, target: str, inputs: Dict[str, _Input], options: Mapping[str, Any]):
+    With a device its kernels are loaded there at once; the launches then may be captured in a CUDA graph."""
+
+    def __init__(self, name: str, target: str, inputs: Dict[str, _Input], options: Mapping[str, Any],
+                 device: Optional[Device] = None):
         words = ["kernel:" + name, "--target", target]
         for argument, array in inputs.items():
             words += ["--arg", f"{argument}={array.dtype}[{','.join(map(str, array.shape))}]"]
@@ -101,6 +114,9 @@ class Prepared:
             self._kernels: List[Optional[Kernel]] = [
                 load(str(pathlib.Path(folder) / step["package"])) if "package" in step else None
                 for step in self.plan["steps"]]
+        for kernel in self._kernels if device is not None else []:
+            if kernel is not None:
+                kernel.on(device)
         self.name, self.target = name, target
         self._types = {argument: (array.dtype, array.shape, array.strides) for argument, array in inputs.items()}
 
@@ -156,7 +172,17 @@ def prepare(name: str, target: Optional[str] = None, **arguments: Any) -> Prepar
     places = {array.place for array in inputs.values()}
     if len(places) > 1:
         raise InputError(f"kernel `{name}`: arrays are on {' and '.join(sorted(places))}", ["move them to one device"])
-    return Prepared(name, target or device_of(places.pop()).target, inputs, options)
+    refuse_capture(f"kernel `{name}`", places)
+    device = None if target else device_of(places.pop())
+    return Prepared(name, target or device.target, inputs, options, device)  # type: ignore[union-attr]
+
+
+def refuse_capture(what: str, places: Iterable[str]) -> None:
+    """Raises InputError while PyTorch captures a graph: compiling and loading have no place in one."""
+    torch = sys.modules.get("torch")
+    if torch is not None and set(places) != {"host"} and torch.cuda.is_current_stream_capturing():
+        raise InputError(f"{what} is not compiled yet for these arrays, and a graph is being captured",
+                         ["call it once with arrays of these types, shapes and strides before the capture"])
 
 
 _prepared: Dict[Any, Prepared] = {}
@@ -179,4 +205,4 @@ def _key_of(name: str, value: Any) -> str:
     return f"{array.dtype}{array.shape}{array.strides}{array.place}"
 
 
-__all__ = ["Prepared", "call", "describe", "prepare"]
+__all__ = ["Prepared", "call", "contract", "describe", "names", "prepare"]

@@ -10,6 +10,15 @@ try:
     import numpy
 except ImportError:
     numpy = None
+try:
+    import torch
+except (ImportError, OSError):  # a CUDA build without NVIDIA's libraries
+    torch = None
+try:
+    import jax
+    jax.config.update("jax_num_cpu_devices", 4)
+except ImportError:
+    jax = None
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 needs_numpy = unittest.skipUnless(numpy, "NumPy is not installed: python3-numpy, or a virtual environment that has it")
@@ -28,11 +37,16 @@ class Pages(unittest.TestCase):
         os.chdir(ROOT)  # the sessions name files of the tree
         self.addCleanup(os.chdir, self.folder)
 
-    def run_sessions(self, page):
+    def run_sessions(self, page, plain=0):
+        """Runs the sessions; `plain` other blocks are programs for a GPU or with code of the reader's."""
         names = {"__name__": page}
         parser, runner = doctest.DocTestParser(), doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
         report, count = [], 0
         for line, text in blocks(page, "python"):
+            if ">>>" not in text and plain > 0:
+                compile(text, f"{page}:{line}", "exec")
+                plain -= 1
+                continue
             test = parser.get_doctest(text, names, page, page, line)
             self.assertTrue(test.examples, f"{page}:{line}: the block is no session")
             count += len(test.examples)
@@ -50,6 +64,14 @@ class Pages(unittest.TestCase):
 
     def test_kernels(self):
         self.assertEqual(self.run_sessions("docs/kernels.md"), 6)
+
+    @unittest.skipUnless(torch, "PyTorch is not installed, or cannot be loaded")
+    def test_pytorch(self):
+        self.assertGreater(self.run_sessions("docs/pytorch.md", plain=2), 15)
+
+    @unittest.skipUnless(jax, "JAX is not installed")
+    def test_jax(self):
+        self.assertGreater(self.run_sessions("docs/jax.md"), 15)
 
     def test_c_api(self):
         (_, shown), = blocks("docs/c-api.md", "c")

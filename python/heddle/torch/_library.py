@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The kernels of the library as operators, made from what the library says of each: its inputs, the forms of its results and
+its options."""
+from __future__ import annotations
+
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+
+import torch
+
+from .. import library
+from .._arrays import element_type
+from .._kernel import device_of
+from .._library import InputError
+
+DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32, "i64": torch.int64,
+          "ui8": torch.uint8, "i8": torch.int8, "f8E4M3FN": torch.float8_e4m3fn, "f8E5M2": torch.float8_e5m2,
+          "f8E4M3FNUZ": torch.float8_e4m3fnuz, "f8E5M2FNUZ": torch.float8_e5m2fnuz}
+
+
+def place_of(tensor: torch.Tensor) -> str:
+    if tensor.device.type == "cpu":
+        return "host"
+    index = tensor.device.index if tensor.device.index is not None else torch.cuda.current_device()
+    return f"{'hip' if torch.version.hip else 'cuda'}:{index}"
+
+
+class Operator:
+    """`heddle::NAME` of a kernel of the library."""
+
+    def __init__(self, name: str):
+        self.name = name
+        contract = library.contract(name)
+        self.inputs: List[Dict[str, Any]] = contract["inputs"]
+        self.forms: List[Dict[str, Any]] = contract["results"]
+        self.options: Dict[str, Dict[str, Any]] = {option["name"]: option for option in contract["options"]}
+        self.results = list(dict.fromkeys(form["name"] for form in self.forms))
+        words = [f"Tensor {each['name']}" for each in self.inputs] + ["*"]
+        words += [self._word(option) for option in contract["options"]]
+        words += [f"int? {tile['name']}=None" for tile in contract["tiles"]]
+        tensors = ", ".join("Tensor" for _ in self.results)
+        self.schema = f"({', '.join(words)}) -> {tensors if len(self.results) == 1 else f'({tensors})'}"
+
+    @staticmethod
+    def _kind(option: Dict[str, Any]) -> str:
+        if option["name"] == "dtype":
+            return "ScalarType"
+        values = option["values"]
+        if values and set(values) <= {"true", "false"}:
+            return "bool"
+        return "int" if all(value.isdigit() for value in values) else "str"
+
+    def _word(self, option: Dict[str, Any]) -> str:
+        kind, standard = self._kind(option), option["default"]
+        if kind == "ScalarType" or standard == "":
+            return f"{kind}? {option['name']}=None"
+        shown = {"bool": standard.capitalize(), "int": standard, "str": f'"{standard}"'}[kind]
+        return f"{kind} {option['name']}={shown}"
+
+    def run(self, *tensors: torch.Tensor, **options: Any) -> Any:
+        """What the operator does: launches on the tensors' device, in its current stream."""
+        arrays = {each["name"]: tensor for each, tensor in zip(self.inputs, tensors)}
+        given = {name: value for name, value in options.items() if value is not None}
+        results = vars(library.call(self.name, **arrays, **given))
+        made = [results.get(name) for name in self.results]
+        made = [torch.empty(0, device=tensors[0].device) if each is None else each for each in made]
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def fake(self, *tensors: torch.Tensor, **options: Any) -> Any:
+        """Results without contents, also of symbolic sizes."""
+        extents: Dict[str, Any] = {}
+        for each, tensor in zip(self.inputs, tensors):
+            if tensor.dim() != len(each["extents"]):
+                raise InputError(f"heddle::{self.name}: `{each['name']}` has rank {tensor.dim()}, and "
+                                 f"[{', '.join(each['extents'])}] has rank {len(each['extents'])}")
+            for name, size in zip(each["extents"], tensor.shape):
+                extents.setdefault(name, size)
+        made = []
+        for name in self.results:
+            form = next((form for form in self.forms if form["name"] == name and self._holds(form, options)), None)
+            if form is None:
+                made.append(torch.empty(0, device=tensors[0].device))
+                continue
+            shape = [self._extent(extent, extents) for extent in form["extents"]]
+            made.append(torch.empty(shape, dtype=self._dtype(form["type"], tensors, options), device=tensors[0].device))
+        return made[0] if len(made) == 1 else tuple(made)
+
+    def _holds(self, form: Dict[str, Any], options: Dict[str, Any]) -> bool:
+        if not form["option"]:
+            return True
+        value = options.get(form["option"])
+        value = self.options[form["option"]]["default"] if value is None else value
+        return (str(value).lower() if isinstance(value, bool) else str(value)) in form["values"]
+
+    @staticmethod
+    def _extent(extent: Dict[str, Any], extents: Dict[str, Any]) -> Any:
+        whole = (extents[extent["of"]] if extent["of"] else 1) * extent["times"]
+        return whole if extent["per"] == 1 else (whole + extent["per"] - 1) // extent["per"]
+
+    def _dtype(self, kind: str, tensors: Sequence[torch.Tensor], options: Dict[str, Any]) -> torch.dtype:
+        if kind.startswith("input "):
+            return next(tensor.dtype for each, tensor in zip(self.inputs, tensors) if each["name"] == kind[6:])
+        if not kind.startswith("option "):
+            return DTYPES[kind]
+        if options.get(kind[7:]) is not None:
+            return DTYPES[element_type(options[kind[7:]])]
+        standard = self.options[kind[7:]]["default"]
+        if not standard:  # FNUZ formats are those of one chip only
+            place = place_of(tensors[0])
+            fnuz = place.startswith("hip") and device_of(place).target == "gfx942"
+            standard = "f8E4M3FNUZ" if fnuz else "f8E4M3FN"
+        return DTYPES[standard]
+
+
+def _amax_backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+    """All elements of the largest magnitude share the gradient, as torch.amax does it."""
+    x, amax = ctx.saved_tensors
+    largest = x.abs().float() == amax
+    share = gradient * largest / largest.sum().clamp(min=1)
+    return (share * x.sign().float()).to(x.dtype)
+
+
+def _amax_setup(ctx: Any, inputs: Tuple[Any, ...], keyword_only_inputs: Dict[str, Any], output: torch.Tensor) -> None:
+    ctx.save_for_backward(inputs[0], output)
+
+
+def _matmul_setup(ctx: Any, inputs: Tuple[Any, ...], keyword_only_inputs: Dict[str, Any], output: torch.Tensor) -> None:
+    if any(ctx.needs_input_grad[2:4]):
+        raise InputError("heddle::int4_matmul has a derivative by `a` only, and `scales` or `zeros` require a gradient",
+                         ["pass scales.detach() and zeros.detach()"])
+    ctx.save_for_backward(*inputs[1:4])
+    ctx.transposed = keyword_only_inputs["transposed"]
+
+
+def _matmul_backward(ctx: Any, gradient: torch.Tensor):
+    back = torch.ops.heddle.int4_matmul(gradient.contiguous(), *ctx.saved_tensors, transposed=not ctx.transposed)
+    return back, None, None, None
+
+
+_DERIVATIVES: Dict[str, Tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "amax": (_amax_backward, _amax_setup), "int4_matmul": (_matmul_backward, _matmul_setup)}
+
+
+def _no_derivative(name: str) -> Callable[..., Any]:
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise InputError(f"heddle::{name} rounds its results, and has no derivative", [
+            "detach its inputs, or write the gradient that is wanted as a torch.autograd.Function around the operator"])
+    return backward
+
+
+def _register(name: str) -> Any:
+    operator = Operator(name)
+    made = torch.library.custom_op(f"heddle::{name}", operator.run, mutates_args=(), schema=operator.schema)
+    made.register_fake(operator.fake)
+    backward, setup = _DERIVATIVES.get(name, (_no_derivative(name), None))
+    made.register_autograd(backward, setup_context=setup)
+    return made
+
+
+operators: Dict[str, Any] = {name: _register(name) for name in library.names()}
+"""The operators by name; `torch.ops.heddle.NAME` is the same."""

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Heddle's kernels under the names and signatures of torchao's FP8 and MXFP8 quantisation, and `patch`, which puts them in
+the place of torchao's: also on the CPU, where torchao has none.
+
+    import heddle.torch.torchao
+    with heddle.torch.torchao.patch():
+        train()                              # torchao's MoE training, on Heddle's kernels"""
+from __future__ import annotations
+
+import functools
+import importlib
+import sys
+from typing import Any, Callable, Dict, List, Tuple
+
+import torch
+
+from .._library import InputError
+from ._library import operators
+
+_ops = operators  # of the library, by name
+Pair = Tuple[torch.Tensor, torch.Tensor]
+
+
+class NotServed(InputError):
+    """The library has no kernel for this call; torchao's own is used."""
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise NotServed(f"heddle.torch.torchao: {what}")
+
+
+# ---- torchao.prototype.moe_training.kernels ----
+
+
+def triton_fp8_rowwise_3d_transpose_rhs(hp_tensor: torch.Tensor, output_dtype: torch.dtype = torch.float8_e4m3fn,
+                                        round_scales_to_power_of_2: bool = False) -> Pair:
+    q, scales = _ops["fp8_rowwise_3d"](hp_tensor, dtype=output_dtype, pow2=round_scales_to_power_of_2)
+    return q.transpose(-2, -1), scales
+
+
+def triton_fp8_rowwise_3d_transpose_rhs_fused_reduction(hp_tensor: torch.Tensor,
+                                                        output_dtype: torch.dtype = torch.float8_e4m3fn,
+                                                        round_scales_to_power_of_2: bool = False) -> Pair:
+    q, scales = _ops["fp8_rowwise_3d"](hp_tensor, dtype=output_dtype, pow2=round_scales_to_power_of_2, method="reduction")
+    return q.transpose(-2, -1), scales
+
+
+def triton_fp8_colwise_3d_scale_and_cast(hp_tensor: torch.Tensor, output_dtype: torch.dtype = torch.float8_e4m3fn,
+                                         round_scales_to_power_of_2: bool = False) -> Pair:
+    q, scales = _ops["fp8_colwise_3d"](hp_tensor, dtype=output_dtype, pow2=round_scales_to_power_of_2)
+    return q.transpose(-2, -1), scales.unsqueeze(1)
+
+
+def triton_fp8_rowwise_2d_scale_and_cast(hp_tensor: torch.Tensor, output_dtype: torch.dtype = torch.float8_e4m3fn,
+                                         round_scales_to_power_of_2: bool = False) -> Pair:
+    q, scales = _ops["fp8_rowwise_2d"](hp_tensor, dtype=output_dtype, pow2=round_scales_to_power_of_2)
+    return q, scales.unsqueeze(-1)
+
+
+def triton_fp8_per_group_rowwise_scales(hp_tensor: torch.Tensor, offsets: torch.Tensor,
+                                        output_dtype: torch.dtype = torch.float8_e4m3fn,
+                                        round_scales_to_power_of_2: bool = False) -> Pair:
+    q, scales = _ops["fp8_jagged_rowwise"](hp_tensor, offsets, dtype=output_dtype, pow2=round_scales_to_power_of_2)
+    return q, scales.flatten()
+
+
+def triton_fp8_per_group_colwise_scales(hp_tensor: torch.Tensor, offsets: torch.Tensor,
+                                        output_dtype: torch.dtype = torch.float8_e4m3fn,
+                                        round_scales_to_power_of_2: bool = False) -> Pair:
+    q, scales = _ops["fp8_jagged_colwise"](hp_tensor, offsets, dtype=output_dtype, pow2=round_scales_to_power_of_2)
+    return q.t(), scales.flatten()
+
+
+def triton_fp8_per_group_colwise_scales_dual(hp_tensor_1: torch.Tensor, hp_tensor_2: torch.Tensor, offsets: torch.Tensor,
+                                             output_dtype: torch.dtype = torch.float8_e4m3fn,
+                                             round_scales_to_power_of_2: bool = False):
+    """Two calls, one after the other."""
+    first = triton_fp8_per_group_colwise_scales(hp_tensor_1, offsets, output_dtype, round_scales_to_power_of_2)
+    return first + triton_fp8_per_group_colwise_scales(hp_tensor_2, offsets, output_dtype, round_scales_to_power_of_2)
+
+
+# ---- torchao.prototype.mx_formats.kernels ----
+
+
+def _mx(x: torch.Tensor, dim: int, scaling_mode: Any) -> Pair:
+    mode = str(getattr(scaling_mode, "value", scaling_mode)).lower()
+    _require(mode in ("floor", "rceil"), f"the scaling mode is {mode}, and the library has floor and rceil")
+    q, scales = _ops["mxfp8_quantise"](x, dim=dim, mode=mode)
+    return q, scales.view(torch.float8_e8m0fnu)
+
+
+def triton_to_mxfp8_dim0(x: torch.Tensor, inner_block_size: int = 32, scaling_mode: str = "rceil") -> Pair:
+    _require(inner_block_size == 32, f"inner_block_size is {inner_block_size}, and the library has 32")
+    q, scales = _mx(x.reshape(-1, x.shape[-1]), 0, scaling_mode)
+    return q.reshape(x.shape), scales.reshape(*x.shape[:-1], scales.shape[-1])
+
+
+def triton_to_mxfp8_dim1(x: torch.Tensor, inner_block_size: int = 32, scaling_mode: str = "rceil") -> Pair:
+    _require(inner_block_size == 32, f"inner_block_size is {inner_block_size}, and the library has 32")
+    q, scales = _mx(x, 1, scaling_mode)
+    return q.t(), scales
+
+
+def mxfp8_quantize_cuda(x: torch.Tensor, rowwise: bool = False, colwise: bool = True, scaling_mode: str = "rceil"):
+    none = x.new_empty(0, dtype=torch.float8_e4m3fn), x.new_empty(0, dtype=torch.float8_e8m0fnu)
+    rows = _mx(x, 0, scaling_mode) if rowwise else none
+    columns = none
+    if colwise:
+        q, scales = _mx(x, 1, scaling_mode)
+        columns = q.t(), scales.t().contiguous().t()
+    return rows[0], columns[0], rows[1], columns[1]
+
+
+def triton_mxfp8_dequant_dim0(e4m3_data: torch.Tensor, e8m0_scales: torch.Tensor, out_dtype: torch.dtype,
+                              scale_block_size: int = 32) -> torch.Tensor:
+    _require(scale_block_size == 32, f"scale_block_size is {scale_block_size}, and the library has 32")
+    shape = e4m3_data.shape
+    scales = e8m0_scales if e8m0_scales.dtype == torch.uint8 else e8m0_scales.view(torch.uint8)
+    return _ops["mxfp8_dequantise"](e4m3_data.reshape(-1, shape[-1]), scales.reshape(-1, scales.shape[-1]),
+                                    dtype=out_dtype).reshape(shape)
+
+
+# ---- torchao.prototype.moe_training.kernels.mxfp8 ----
+
+
+def blocked(scales: torch.Tensor) -> torch.Tensor:
+    """Scales in the blocked layout that NVIDIA's matmuls want, as a matrix of whole blocks of 128x4, by torchao's eager code."""
+    from torchao.prototype.mx_formats.utils import to_blocked
+    return to_blocked(scales).view(-(-scales.shape[0] // 128) * 128, -(-scales.shape[1] // 4) * 4)
+
+
+def _check_groups(offs: Any) -> None:
+    """Offsets only promise that groups are multiples of 128, so that no block of the layout belongs to two of them."""
+    if offs is not None:
+        torch._assert_async((offs % 128 == 0).all(), "the size of a group is no multiple of 128")
+
+
+def mxfp8_quantize_2d_1x32_cutedsl(x: torch.Tensor, block_size: int = 32, scaling_mode: str = "rceil", stage_count: int = 2,
+                                   offs: Any = None) -> Pair:
+    _require(block_size == 32, f"block_size is {block_size}, and the library has 32")
+    _check_groups(offs)
+    q, scales = _mx(x, 0, scaling_mode)
+    return q, blocked(scales)
+
+
+def mxfp8_quantize_2d_32x1_cutedsl(x: torch.Tensor, block_size: int = 32, scaling_mode: str = "rceil", stage_count: int = 2,
+                                   blocked_scale_output: bool = True, offs: Any = None) -> Pair:
+    _require(block_size == 32, f"block_size is {block_size}, and the library has 32")
+    _check_groups(offs)
+    q, scales = _mx(x, 1, scaling_mode)
+    return q.t(), blocked(scales).flatten() if blocked_scale_output else scales
+
+
+# ---- torchao.prototype.blockwise_fp8_training.kernels ----
+
+
+def _blockwise(x: torch.Tensor, block: str, block_size: int, dtype: torch.dtype) -> Pair:
+    _require(block_size == 128, f"block_size is {block_size}, and the library has 128")
+    return _ops["fp8_blockwise"](x, block=block, dtype=dtype)
+
+
+def _column_major(x: torch.Tensor) -> torch.Tensor:
+    return x.t().contiguous().t()
+
+
+def triton_fp8_blockwise_act_quant_lhs(x: torch.Tensor, block_size: int = 128, dtype: torch.dtype = torch.float8_e4m3fn) -> Pair:
+    q, scales = _blockwise(x, "1x128", block_size, dtype)
+    return q, _column_major(scales)
+
+
+def triton_fp8_blockwise_act_quant_rhs(x: torch.Tensor, block_size: int = 128, dtype: torch.dtype = torch.float8_e4m3fn) -> Pair:
+    q, scales = _blockwise(x.t(), "1x128", block_size, dtype)
+    return q.t(), scales.t().contiguous()
+
+
+def triton_fp8_blockwise_act_quant_transposed_lhs(x: torch.Tensor, block_size: int = 128,
+                                                  dtype: torch.dtype = torch.float8_e4m3fn) -> Pair:
+    q, scales = _blockwise(x.t(), "1x128", block_size, dtype)
+    return q, _column_major(scales)
+
+
+def triton_fp8_blockwise_weight_quant_rhs(x: torch.Tensor, block_size: int = 128,
+                                          dtype: torch.dtype = torch.float8_e4m3fn) -> Pair:
+    q, scales = _blockwise(x.t(), "128x128", block_size, dtype)
+    return q.t(), scales.t()
+
+
+def triton_fp8_blockwise_weight_quant_transposed_rhs(x: torch.Tensor, block_size: int = 128,
+                                                     dtype: torch.dtype = torch.float8_e4m3fn) -> Pair:
+    q, scales = _blockwise(x, "128x128", block_size, dtype)
+    return q.t(), scales.t()
+
+
+# ---- patch ----
+
+_KERNELS = "torchao.prototype.moe_training.kernels."
+SERVED: Dict[str, List[Callable[..., Any]]] = {
+    _KERNELS + "float8_rowwise": [
+        triton_fp8_rowwise_3d_transpose_rhs, triton_fp8_rowwise_3d_transpose_rhs_fused_reduction,
+        triton_fp8_colwise_3d_scale_and_cast, triton_fp8_rowwise_2d_scale_and_cast],
+    _KERNELS + "jagged_float8_scales": [
+        triton_fp8_per_group_rowwise_scales, triton_fp8_per_group_colwise_scales, triton_fp8_per_group_colwise_scales_dual],
+    _KERNELS + "mxfp8.quant": [mxfp8_quantize_2d_1x32_cutedsl, mxfp8_quantize_2d_32x1_cutedsl],
+    "torchao.prototype.mx_formats.kernels": [
+        triton_to_mxfp8_dim0, triton_to_mxfp8_dim1, mxfp8_quantize_cuda, triton_mxfp8_dequant_dim0],
+    "torchao.prototype.blockwise_fp8_training.kernels": [
+        triton_fp8_blockwise_act_quant_lhs, triton_fp8_blockwise_act_quant_rhs,
+        triton_fp8_blockwise_act_quant_transposed_lhs, triton_fp8_blockwise_weight_quant_rhs,
+        triton_fp8_blockwise_weight_quant_transposed_rhs],
+}
+"""What is put in torchao's place, by the module that defines it."""
+
+
+def _serving(ours: Callable[..., Any], theirs: Any) -> Callable[..., Any]:
+    @functools.wraps(ours)
+    def serve(*args: Any, **named: Any) -> Any:
+        try:
+            return ours(*args, **named)
+        except NotServed:
+            return theirs(*args, **named)
+    serve.original = theirs  # type: ignore[attr-defined]
+    return serve
+
+
+class Patch:
+    """What `patch` changed: `undo`, or the end of a `with` block, puts torchao's own functions back."""
+
+    def __init__(self) -> None:
+        self._changed: List[Tuple[Any, str, Any]] = []
+        self.names: List[str] = []
+        self.missing: List[str] = []
+
+    def replace(self, module_name: str, ours: Callable[..., Any]) -> None:
+        try:
+            theirs = getattr(importlib.import_module(module_name), ours.__name__)
+        except (ImportError, AttributeError):
+            self.missing.append(f"{module_name}.{ours.__name__}")
+            return
+        serving = _serving(ours, theirs)
+        self.names.append(ours.__name__)
+        for module in [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "torchao"]:
+            for name, value in list(vars(module).items()):
+                if value is theirs:
+                    setattr(module, name, serving)
+                    self._changed.append((module, name, theirs))
+
+    def undo(self) -> None:
+        for module, name, value in reversed(self._changed):
+            setattr(module, name, value)
+        self._changed.clear()
+
+    def __enter__(self) -> "Patch":
+        return self
+
+    def __exit__(self, *unused: Any) -> None:
+        self.undo()
+
+    def __repr__(self) -> str:
+        return f"<heddle.torch.torchao.Patch of {len(self.names)} functions{'' if self._changed else ', undone'}>"
+
+
+def patch() -> Patch:
+    """Puts Heddle's kernels in the place of torchao's, in every module of torchao that has them by name. A program that
+    imported a function before keeps that one: patch first. Calls that the library has no kernel for go to torchao's
+    own. A release of torchao that lacks a name is told in `missing`; one without any is an error."""
+    made = Patch()
+    for module, functions in SERVED.items():
+        for ours in functions:
+            made.replace(module, ours)
+    if not made.names:
+        raise InputError("torchao has none of the functions that Heddle serves: " + ", ".join(made.missing),
+                         ["install a torchao that has torchao.prototype.moe_training"])
+    return made
+
+
+__all__ = ["NotServed", "Patch", "SERVED", "patch"] + [each.__name__ for each in sum(SERVED.values(), [])]

@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls of kernels in JAX programs (jit, vmap, shard_map), and JAX programs on Heddle's devices."""
+import pathlib
+import unittest
+
+try:
+    import jax
+    jax.config.update("jax_num_cpu_devices", 4)
+    import jax.numpy as jnp
+    import numpy
+    from jax.sharding import Mesh, NamedSharding, PartitionSpec
+except ImportError as problem:
+    raise unittest.SkipTest(f"{problem}: JAX 0.10, in a virtual environment") from None
+
+import heddle
+import heddle.jax
+
+ADD = "tests/corpus/vector_add.gfx942.ttir"
+IN_PLACE = """module {
+  tt.func public @increment(%x: !tt.ptr<i32>, %by: i32) {
+    %lanes = tt.make_range {end = 8 : i32, start = 0 : i32} : tensor<8xi32>
+    %base = tt.splat %x : !tt.ptr<i32> -> tensor<8x!tt.ptr<i32>>
+    %place = tt.addptr %base, %lanes : tensor<8x!tt.ptr<i32>>, tensor<8xi32>
+    %value = tt.load %place : tensor<8x!tt.ptr<i32>>
+    %wide = tt.splat %by : i32 -> tensor<8xi32>
+    %sum = arith.addi %value, %wide : tensor<8xi32>
+    tt.store %place, %sum : tensor<8x!tt.ptr<i32>>
+    tt.return
+  }
+}
+"""
+
+
+def from_root(path):
+    return str(pathlib.Path(__file__).resolve().parents[2] / path)
+
+
+def add(x, y):
+    return heddle.jax.call(Calls.kernel, jax.ShapeDtypeStruct(x.shape, x.dtype), x, y, n=x.size, grid=-(-x.size // 1024))
+
+
+class Calls(unittest.TestCase):
+    kernel = None
+
+    @classmethod
+    def setUpClass(cls):
+        cls.kernel = heddle.compile(from_root(ADD))
+        cls.x, cls.y = jnp.arange(4000, dtype=jnp.float32), jnp.full(4000, 2, jnp.float32)
+
+    def same(self, got, wanted):
+        self.assertTrue(bool((numpy.asarray(got) == numpy.asarray(wanted)).all()))
+
+    def test_eager_and_jit(self):
+        self.same(add(self.x, self.y), self.x + 2)
+        function = jax.jit(lambda x, y: jnp.sqrt(add(x * 2, y)) + 1)
+        for _ in range(2):
+            self.same(function(self.x, self.y), jnp.sqrt(self.x * 2 + 2) + 1)
+
+    def test_vmap(self):
+        x = jnp.arange(3 * 2000, dtype=jnp.float32).reshape(3, 2000)
+        self.same(jax.vmap(add)(x, x + 1), 2 * x + 1)
+        self.same(jax.jit(jax.vmap(add, in_axes=(0, None)))(x, x[0]), x + x[0])
+
+    def test_shard_map(self):
+        mesh = Mesh(numpy.array(jax.devices()[:4]), ("d",))
+        spec = PartitionSpec("d")
+        function = jax.jit(jax.shard_map(lambda x, y: jax.lax.psum(add(x, y).sum(), "d"), mesh=mesh, in_specs=(spec, spec),
+                                         out_specs=PartitionSpec()))
+        self.assertEqual(len(mesh.devices), 4)
+        self.assertEqual(float(function(self.x, self.y)), float((self.x + self.y).sum()))
+
+    def test_scan_and_grad(self):
+        self.same(jax.lax.scan(lambda carry, _: (add(carry, self.y), None), self.x, None, length=3)[0], self.x + 6)
+        with self.assertRaisesRegex(ValueError, "cannot be differentiated"):
+            jax.grad(lambda x: add(x, self.y).sum())(self.x)
+
+        @jax.custom_vjp
+        def summed(x, y):
+            return add(x, y)
+        summed.defvjp(lambda x, y: (add(x, y), None), lambda _, gradient: (gradient, gradient))
+        self.same(jax.grad(lambda x: (summed(x, self.y) * 3).sum())(self.x), jnp.full(4000, 3.0))
+
+    def test_in_place_and_several_results(self):
+        x = jnp.arange(8, dtype=jnp.int32)
+        form = jax.ShapeDtypeStruct(x.shape, x.dtype)
+        function = jax.jit(lambda x: heddle.jax.call(IN_PLACE, {"x": form}, x=x, by=5, grid=1))
+        self.same(function(x), x + 5)
+        self.same(x, jnp.arange(8))  # JAX's arrays stay as they are
+
+    def test_package_and_platforms(self):
+        package = self.kernel.to_bytes()
+        other = heddle.compile(from_root(ADD), target="sm_90")
+        form = jax.ShapeDtypeStruct((4000,), jnp.float32)
+        for kernel in (package, [self.kernel, other]):
+            function = jax.jit(lambda x, y: heddle.jax.call(kernel, form, x, y, 4000, grid=4))
+            self.same(function(self.x, self.y), self.x + 2)
+
+    def test_executables_need_no_state_of_the_process(self):
+        """The package is in the program's text, so that a stored executable finds its kernel."""
+        text = jax.jit(add).lower(self.x, self.y).as_text()
+        self.assertIn("heddle_launch", text)
+        self.assertIn("package", text)
+
+    def test_refusals(self):
+        form = jax.ShapeDtypeStruct((4000,), jnp.float32)
+        x, y = self.x, self.y
+        cases = [
+            (lambda: heddle.jax.call(self.kernel, form, x, grid=4), "missing y, n"),
+            (lambda: heddle.jax.call(self.kernel, form, x, y, 4000, 3, grid=4), "takes 3 arguments beside its results, and 4"),
+            (lambda: heddle.jax.call(self.kernel, form, x, y, m=1, grid=4), "no argument `m`"),
+            (lambda: heddle.jax.call(self.kernel, form, x, x, 4000, x=x, grid=4), "`x` is given twice"),
+            (lambda: heddle.jax.call(self.kernel, form, x.astype(jnp.int32), y, 4000, grid=4), "pointer to f32, and the array is of i32"),
+            (lambda: heddle.jax.call(self.kernel, form, x, 3, 4000, grid=4), "pointer to f32, and 3 was given"),
+            (lambda: jax.jit(lambda n: heddle.jax.call(self.kernel, form, x, y, n, grid=4))(4000), "scalar of type i32"),
+            (lambda: heddle.jax.call(self.kernel, {"z": form}, x, y, 4000, grid=4), "no pointer `z` for a result"),
+            (lambda: heddle.jax.call(self.kernel, [], x, y, 4000, grid=4), "no result is given"),
+            (lambda: heddle.jax.call(self.kernel, form, x, y, 4000, grid=0), "extents are 1 or above"),
+            (lambda: heddle.jax.call([self.kernel, self.kernel.to_bytes()], form, x, y, 4000, grid=4), "two kernels are for host"),
+            (lambda: heddle.jax.call(heddle.compile(from_root(ADD), check=True), form, x, y, 4000, grid=4), "has bounds checks")]
+        for action, message in cases:
+            with self.subTest(message), self.assertRaisesRegex(heddle.InputError, message):
+                action()
+
+    def test_errors_of_a_launch(self):
+        form = jax.ShapeDtypeStruct((4000,), jnp.float32)
+        failing = """module {
+  tt.func public @failing(%out: !tt.ptr<f32>) {
+    %zero = arith.constant dense<false> : tensor<1xi1>
+    tt.assert %zero, "never so" : tensor<1xi1>
+    tt.return
+  }
+}
+"""
+        with self.assertRaisesRegex(Exception, "heddle: .*never so"):
+            jax.block_until_ready(heddle.jax.call(failing, form, grid=1))
+        # An attribute that the handler does not find.
+        with self.assertRaisesRegex(Exception, "the call has no attribute `package`; make the call by heddle.jax.call"):
+            jax.block_until_ready(jax.ffi.ffi_call("heddle_launch", form)(self.x))
+
+
+class Modules(unittest.TestCase):
+    def setUp(self):
+        self.mesh = Mesh(numpy.array(jax.devices()[:4]), ("d",))
+
+    def numbers(self, *shape, dtype=jnp.float32):
+        return jax.random.normal(jax.random.key(len(shape)), shape, dtype)
+
+    def test_one_device(self):
+        made = heddle.jax.module(lambda x, unused, y: (jnp.tanh(x @ y), x.sum()), self.numbers(8, 16), 3.0, self.numbers(16, 4))
+        self.assertEqual([result[0].shape for result in made.results], [(8, 4), ()])
+        self.assertIn("HloModule", made.text)
+        self.assertLess(max(made.largest), 1e-5)
+
+    def test_types(self):
+        def function(x, i, flag):
+            return x * 2, x.astype(jnp.float8_e4m3fn), i // 3, ~flag, i.astype(jnp.int8)
+        heddle.jax.module(function, self.numbers(4, 8, dtype=jnp.bfloat16), jnp.arange(-8, 8), jnp.array([True, False]), devices=1)
+
+    def test_several_devices(self):
+        spec = PartitionSpec
+
+        def layer(x, w, v):
+            return jax.lax.psum(jax.nn.gelu(x @ w) @ v, "d")
+        layer = jax.jit(jax.shard_map(layer, mesh=self.mesh, in_specs=(spec(), spec(None, "d"), spec("d", None)), out_specs=spec()))
+        args = self.numbers(8, 16), self.numbers(16, 32), self.numbers(32, 16)
+        for device in ("host", "sim:gfx942"):
+            made = heddle.jax.module(layer, *args, devices=4, device=device)
+            self.assertEqual([len(result) for result in made.results], [4])
+        with self.assertRaisesRegex(heddle.InputError, "on 4 devices, and devices=2"):
+            heddle.jax.module(layer, *args, devices=2)
+
+    def test_partitioner(self):
+        def put(array, *spec):
+            return jax.device_put(array, NamedSharding(self.mesh, PartitionSpec(*spec)))
+        made = heddle.jax.module(lambda x, w: x @ w, put(self.numbers(8, 16), None, "d"), put(self.numbers(16, 8), "d"))
+        self.assertEqual(len(made.results[0]), 4)
+
+    def test_a_wrong_result_is_found(self):
+        from unittest import mock
+        from heddle.jax import _module
+        with mock.patch.object(_module, "_as_numpy", lambda array, like: numpy.asarray(like) + (numpy.arange(4) == 2) * 0.5):
+            with self.assertRaisesRegex(heddle.WrongResult, r"result 0 on device 0 differs from JAX's: .* at \[2\]"):
+                heddle.jax.module(lambda x: x + 1, jnp.zeros(4))
+            made = heddle.jax.module(lambda x: x + 1, jnp.zeros(4), compare=False)
+            self.assertEqual(made.largest, [0.5])
+
+    def test_what_is_not_read(self):
+        with self.assertRaisesRegex(heddle.InputError, "'fft' is not supported|'convert' from f32 to c64"):
+            heddle.jax.module(jnp.fft.fft, jnp.zeros(4))
+
+
+if __name__ == "__main__":
+    unittest.main()
