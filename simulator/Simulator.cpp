@@ -220,6 +220,8 @@ Session::Session(Simulator &theSimulator, const SimulationOptions &options) : si
   simulator.system.home.forEach([&](const Allocation &each) { hasSlack |= each.slackBytes != 0; });
   if (options.checks.any() || (hasSlack && !options.observer))
     checks = std::make_unique<Checks>(simulator.system, options.checks);
+  if (checks)
+    checks->findings.onNew = options.found;
   if (!options.checks.has(Check::Uninitialised))
     simulator.system.home.setAllWritten(); // from now on nobody knows
   Watcher *watcher = checks ? checks.get() : options.observer;

@@ -62,6 +62,8 @@ void Findings::add(Check check, const Site &first, const Site &second, const Lik
   finding.firstPc = first.instruction ? pcInFile(first.instruction->pc) : 0;
   finding.secondPc = second.instruction ? pcInFile(second.instruction->pc) : 0;
   found.push_back(std::move(finding));
+  if (onNew)
+    onNew(found.back(), first, second);
 }
 
 } // namespace heddle::simulator
