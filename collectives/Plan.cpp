@@ -463,12 +463,21 @@ bool takesRowsWell(const Chip &chip, int ranks) {
   return chip.vendor == Vendor::Host || chip.links.perPair > 0 || ranks <= 2; // one block fills no link to a switch
 }
 
+static const Algorithm &algorithmFor(const Collective &collective, const Chip &chip, const PlanOptions &options,
+                                     PacketForm form) {
+  if (!options.own)
+    return options.algorithm.empty() ? chooseAlgorithm(collective, chip, options.direct, form)
+                                     : findAlgorithm(collective.kind, options.algorithm);
+  if (!options.own->does(collective.kind))
+    throw inputError(fmt::format("algorithm `{}` does no {}", options.own->name, collectiveName(collective.kind)));
+  return *options.own;
+}
+
 /// With packets of `form`, if the algorithm has any.
 static Plan planWith(PacketForm form, const Collective &collective, const Chip &chip, const PlanOptions &options) {
   Plan plan;
   plan.collective = collective;
-  plan.algorithm = options.algorithm.empty() ? &chooseAlgorithm(collective, chip, options.direct, form)
-                                             : &findAlgorithm(collective.kind, options.algorithm);
+  plan.algorithm = &algorithmFor(collective, chip, options, form);
   plan.packets = plan.hasPackets() ? form : PacketForm::LL;
   plan.sliceElements =
       plan.algorithm->slices ? divideUp(collective.partElements(), collective.ranks) : collective.partElements();
