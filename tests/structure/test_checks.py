@@ -8,12 +8,14 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "docs" / "site"))
 
 import break_sources  # noqa: E402
 import check_docs  # noqa: E402
 import check_filters  # noqa: E402
 import check_layers  # noqa: E402
 import check_portable  # noqa: E402
+import check_site  # noqa: E402
 import check_source  # noqa: E402
 import check_words  # noqa: E402
 
@@ -252,6 +254,33 @@ class Portable(unittest.TestCase):
     def test_no_versions(self):
         findings, _ = check_portable.check("x", self.HEADERS, "", "2.36")
         self.assertEqual(len(findings), 1)
+
+
+@unittest.skipUnless(check_site.find_browser(), "there is no Chromium")
+class Site(unittest.TestCase):
+    """Each test starts a browser once."""
+    PAGES = {"index.html": "<h1 id='top'>a</h1><a href='b/'>b</a><a href='b/#part'>part</a>",
+             "b/index.html": "<h2 id='part'>b</h2><a href='../#top'>back</a><a href='https://example.com/'>elsewhere</a>", "404.html": "none"}
+
+    def findings(self, **changed):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in {**self.PAGES, **{key.replace("__", "/"): text for key, text in changed.items()}}.items():
+                file = pathlib.Path(folder) / (name if name.endswith(".html") else name + ".html")
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text("<!DOCTYPE html><link rel='icon' href='data:,'>" + text)
+            return [finding.replace(folder, "") for finding in check_site.check(folder, check_site.find_browser())]
+
+    def test_clean(self):
+        self.assertEqual(self.findings(), [])
+
+    def test_each_fault(self):
+        found = "\n".join(self.findings(
+            b__index="<h2>b</h2><img src='none.png'><script>console.error('oh')</script><script>f()</script><a href='/gone/'>gone</a>",
+            lost__index="lost"))
+        for part in ("/lost/: error: no link leads from the start page", "/gone/: error: a page asks for this file", "console: oh",
+                     "console: Uncaught ReferenceError", "/b/: error: the picture '/b/none.png' is not shown",
+                     "/: error: '/b/' has no anchor '#part'"):
+            self.assertIn(part, found)
 
 
 class Filters(unittest.TestCase):
