@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Collects what the analyses of simulator/analysis find in one kernel, in the words of the API.
 #include "api/InspectCodeObject.h"
 #include "api/KernelCode.h"
 #include "binary/AmdAbi.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How a plan chooses: by what was measured on a chip where there are measurements, else by estimates from its links.
 #include "collectives/Plan.h"
 #include "binary/PeerAbi.h"
 #include "chips/Chip.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loads code objects, decodes code when it is first reached, and runs sessions of launches with their checks.
 #include "simulator/Simulator.h"
 #include "chips/Chip.h"
 #include "simulator/checks/Checks.h"

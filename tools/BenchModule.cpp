@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Measures module by module, and prints a row for each as soon as it is there.
 #include "tools/BenchModule.h"
 #include "api/Heddle.h"
 #include "api/Module.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads shapes and arguments of library kernels, and prints results and times.
 #include "tools/KernelLibrary.h"
 #include "support/File.h"
 #include "support/Npy.h"

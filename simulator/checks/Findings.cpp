@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The text of a finding, and addresses as they are in the file.
 #include "simulator/checks/Findings.h"
 #include "simulator/state/Workgroup.h"
 #include <fmt/format.h>
