@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads the JSON of a structure strictly: what it does not know would be another layout than the kernel's, and is
+// refused.
 #include "api/ArgumentLayout.h"
 #include "api/ArgumentValue.h"
 #include "support/Error.h"

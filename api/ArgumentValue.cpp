@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads the text of one value: prefixes for its memory, addresses of buffers, numbers with a type.
 #include "api/ArgumentValue.h"
 #include "support/Error.h"
 #include "support/File.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Looks names up, and words the errors for those that are missing, repeated, unknown or of the wrong type.
 #include "api/Binding.h"
 #include "api/Values.h"
 #include "support/Npy.h"

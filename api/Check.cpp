@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The entry of a check. The runs and the verdict are in CheckRuns.cpp, which mutations use too.
 #include "api/Check.h"
 #include "api/CheckRuns.h"
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Plans the runs of a check, makes them on all cores, compares their buffers, and makes one list of findings of all.
 #include "api/CheckRuns.h"
 #include "api/Values.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Times calls by the host's clock, or in graphs by the devices' own. The slowest rank's time counts.
 #include "api/CollectiveTiming.h"
 #include "runtime/Device.h"
 #include "runtime/Event.h"

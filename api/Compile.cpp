@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Files of kernels in and packages out: which kind of file it is, by name or content, and how it is compiled.
 #include "api/Heddle.h"
 #include "binary/AmdAbi.h"
 #include "binary/AmdCodeObject.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Runs the good kernel under observers that prove of a mutant that no run of it could differ.
 #include "api/Equivalence.h"
 #include "simulator/mutations/AccessTrace.h"
 #include "simulator/mutations/WaitFlow.h"

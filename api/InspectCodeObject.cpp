@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Collects what the analyses of simulator/analysis find in one kernel, in the words of the API.
 #include "api/InspectCodeObject.h"
 #include "api/KernelCode.h"
 #include "binary/AmdAbi.h"
 #include "chips/Chip.h"
+#include "simulator/analysis/LiveRegisters.h"
 #include "simulator/analysis/Waits.h"
 #include "simulator/decode/SourceLines.h"
 #include "support/Error.h"
@@ -22,8 +24,8 @@ void describeInstructions(const MachineCode &code, const SourceLines &lines, Ins
   for (const CodeBlock &block : code.blocks)
     for (uint32_t i = block.first; i < block.end; ++i) {
       const Instruction &instruction = code.instructions[i];
-      made.instructions.push_back(
-          {instruction.pc, instruction.sizeBytes, instruction.text, lines.lineAt(instruction.pc), block.isInLoop});
+      made.instructions.push_back({instruction.pc, instruction.sizeBytes, instruction.text,
+                                   lines.lineAt(instruction.pc), block.isInLoop, nameOf(classOf(instruction))});
       for (InstructionCount *count : {&counts[unsigned(classOf(instruction))], &all}) {
         ++count->all;
         count->inLoops += block.isInLoop;
@@ -87,6 +89,11 @@ InspectedKernel inspectCodeObject(const std::string &file, const std::string &na
   MachineCode code = readKernelCode(object, made.kernel);
   made.isComplete = code.isComplete;
   describeInstructions(code, SourceLines(file), made);
+  if (request.liveRegisters) {
+    std::vector<LiveCount> counts = countLiveRegisters(code);
+    for (size_t i = 0; i < made.instructions.size(); ++i)
+      made.instructions[i].liveVectorRegisters = counts[i].vector;
+  }
   for (const Wait &wait : analyseWaits(code))
     made.waits.push_back(describe(wait));
   return made;

@@ -15,6 +15,7 @@ struct CodeObjectRequest {
   std::string kernel;          ///< may be empty when the object has one
   int64_t workItems = 0;       ///< of a workgroup; 0: what the kernel was compiled for
   int64_t dynamicLdsBytes = 0; ///< beside what the kernel declares
+  bool liveRegisters = false;  ///< whether InspectedInstruction::liveVectorRegisters is wanted
 };
 
 struct InspectedInstruction {
@@ -22,6 +23,8 @@ struct InspectedInstruction {
   uint32_t sizeBytes = 0;
   std::string text, line; ///< `kernels.py:12`; empty where nothing is known
   bool isInLoop = false;
+  std::string kind = {};            ///< `LDS`: its class (simulator/analysis/MachineCode.h)
+  uint32_t liveVectorRegisters = 0; ///< before it, where it was asked for
 };
 
 /// A counter of a wait (simulator/analysis/Waits.h), with indices of InspectedKernel::instructions.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds the bytes of a kernel in its code object, and where in them it starts.
 #include "api/KernelCode.h"
 #include "support/Error.h"
 #include <fmt/format.h>

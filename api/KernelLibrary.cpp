@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Turns names, shapes and options given as text into a call of the library, runs it and times it.
 #include "api/KernelLibrary.h"
 #include "api/Binding.h"
 #include "chips/Chip.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Asks the processor, the drivers and their libraries what is there, for `heddle doctor`.
 #include "api/Heddle.h"
 #include "chips/Chip.h"
 #include "runtime/Driver.h"

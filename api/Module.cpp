@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Gives each rank its arrays by name, runs a module on all ranks, and describes its launches.
 #include "api/Module.h"
 #include "api/Binding.h"
 #include "api/CollectiveTiming.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds the places where a fault fits, makes each mutant, and checks it against the runs of the good kernel.
 #include "api/Mutate.h"
 #include "api/CheckRuns.h"
 #include "api/Equivalence.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What NCCL can do of a collective, and how far its sums may be from ours: it adds in another order.
 #include "api/NcclPeer.h"
 #include "collectives/Reference.h"
 #include "support/Error.h"

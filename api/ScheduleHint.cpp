@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes the second run, unless the first one took too long to be worth it, and says where the results differ.
 #include "api/ScheduleHint.h"
 #include "api/CheckRuns.h"
 #include "api/Values.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tries each way of sharing memory between processes, since drivers do not say which of them work.
 #include "api/Sharing.h"
 #include "runtime/Driver.h"
 #include "runtime/ProcessGroup.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One simulated run: which observers it has, and its outputs and findings as the API gives them.
 #include "api/Simulate.h"
 #include "api/ScheduleHint.h"
 #include "api/SimulatedKernel.h"

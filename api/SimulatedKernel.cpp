@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Places the buffers of a run, resolves the addresses that arguments hold, and runs the kernel.
 #include "api/SimulatedKernel.h"
 #include "binary/AmdAbi.h"
 #include "binary/AmdPackage.h"

@@ -80,6 +80,7 @@ public:
   /// The same as text for reports.
   simulator::SourceOf sources() const;
   std::string lineOf(uint64_t pc) const { return lines.lineAt(pc); } ///< `scan.cl:12`, or nothing
+  std::string pathOf(uint64_t pc) const { return lines.pathAt(pc); } ///< of its source file, or nothing
   /// Hands what the run printed to the sink, and throws the error of a failed assertion.
   void reportRecord(const std::vector<uint64_t> &record) const;
 

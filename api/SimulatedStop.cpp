@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Formats registers: which of them an instruction reads and writes, by name, with the values of a few lanes.
 #include "api/SimulatedStop.h"
 #include "simulator/instructions/InstructionTable.h"
 #include "simulator/state/Workgroup.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Chooses what is timed, and scales the figures of one compute unit to the launch.
 #include "api/SimulatedTiming.h"
 #include <algorithm>
 #include <fmt/format.h>

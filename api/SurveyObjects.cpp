@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds the ELF files in folders, reads each on some core, and groups what is refused by its reason.
 #include "api/SurveyObjects.h"
 #include "api/CheckRuns.h"
 #include "api/KernelCode.h"

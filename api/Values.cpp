@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The type of a `.npy` file's elements, and the text of an index.
 #include "api/Values.h"
 #include <algorithm>
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Compiles a kernel for this processor and makes its buffers, so that a row of the benchmark is short.
 #include "bench/HostKernel.h"
 #include "compiler/pipeline/Compile.h"
 #include "runtime/Driver.h"

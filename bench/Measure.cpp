@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Takes the samples of both sides in turn until the time for them is over.
 #include "bench/Measure.h"
 #include <algorithm>
 #include <chrono>

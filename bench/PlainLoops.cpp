@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The loops as C++ says them: no reassociation of sums.
 #include "bench/PlainLoops.h"
 #include "bench/PlainSoftmax.h"
 

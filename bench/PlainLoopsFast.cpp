@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The softmax with -ffast-math, which lets the compiler vectorise its sums: the stronger opponent.
 #include "bench/PlainLoops.h"
 #include "bench/PlainSoftmax.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The rows as a table, and as JSON, by which a row's process tells its parent.
 #include "bench/Report.h"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

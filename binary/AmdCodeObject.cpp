@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads the ELF file and the metadata notes. The file is untrusted: every offset and length is checked before use.
 #include "binary/AmdCodeObject.h"
 #include "binary/ElfImage.h"
 #include "binary/MessagePack.h"

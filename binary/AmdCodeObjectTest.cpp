@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Metadata of every kind is read, and damaged files are errors, never accesses outside of the file.
 #include "binary/AmdCodeObject.h"
 #include "binary/MessagePack.h"
 #include "support/TestError.h"

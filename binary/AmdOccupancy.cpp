@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Each limit on its own, in the granules in which hardware allocates; the smallest one counts.
 #include "binary/AmdOccupancy.h"
 #include <algorithm>
 

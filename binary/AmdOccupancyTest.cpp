@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Each limit of the occupancy alone, at the edges of its granules.
 #include "binary/AmdOccupancy.h"
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes the description of a package from the metadata of a code object that has none.
 #include "binary/AmdPackage.h"
 #include "binary/AmdAbi.h"
 #include "support/ElementType.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds the figures of a chip, which stand beside it in its file.
 #include "chips/TimingModel.h"
 #include "support/Error.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The table of algorithms, and what those with packets share.
 #include "collectives/Algorithm.h"
 #include "support/Error.h"
 #include <algorithm>

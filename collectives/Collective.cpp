@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Names, sizes of parts, and the check that refuses what no algorithm has to handle.
 #include "collectives/Collective.h"
 #include "binary/PeerAbi.h"
 #include "support/Error.h"

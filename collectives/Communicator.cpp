@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes the memory of protocols, launches a collective on each stream, and reports which rank waited for which.
 #include "collectives/Communicator.h"
 #include "binary/PeerAbi.h"
 #include "collectives/kernel/CompileKernel.h"

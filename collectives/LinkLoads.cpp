@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads an algorithm once for each rank, counts bytes by link and phase, and estimates the time from them.
 #include "collectives/LinkLoads.h"
 #include "chips/Chip.h"
 #include <algorithm>

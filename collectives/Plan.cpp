@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// How a plan chooses: by what was measured on a chip where there are measurements, else by estimates from its links.
 #include "collectives/Plan.h"
 #include "binary/PeerAbi.h"
 #include "chips/Chip.h"
@@ -463,12 +464,21 @@ bool takesRowsWell(const Chip &chip, int ranks) {
   return chip.vendor == Vendor::Host || chip.links.perPair > 0 || ranks <= 2; // one block fills no link to a switch
 }
 
+static const Algorithm &algorithmFor(const Collective &collective, const Chip &chip, const PlanOptions &options,
+                                     PacketForm form) {
+  if (!options.own)
+    return options.algorithm.empty() ? chooseAlgorithm(collective, chip, options.direct, form)
+                                     : findAlgorithm(collective.kind, options.algorithm);
+  if (!options.own->does(collective.kind))
+    throw inputError(fmt::format("algorithm `{}` does no {}", options.own->name, collectiveName(collective.kind)));
+  return *options.own;
+}
+
 /// With packets of `form`, if the algorithm has any.
 static Plan planWith(PacketForm form, const Collective &collective, const Chip &chip, const PlanOptions &options) {
   Plan plan;
   plan.collective = collective;
-  plan.algorithm = options.algorithm.empty() ? &chooseAlgorithm(collective, chip, options.direct, form)
-                                             : &findAlgorithm(collective.kind, options.algorithm);
+  plan.algorithm = &algorithmFor(collective, chip, options, form);
   plan.packets = plan.hasPackets() ? form : PacketForm::LL;
   plan.sliceElements =
       plan.algorithm->slices ? divideUp(collective.partElements(), collective.ranks) : collective.partElements();

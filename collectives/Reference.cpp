@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The definitions as loops over elements, with the roundings of Collective.h, and inputs that make mistakes show.
 #include "collectives/Reference.h"
 #include "collectives/Protocol.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Turns typed options into the words of a call, and prepares it.
 #include "kernels/Calls.h"
 #include "kernels/Kernels.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Checks the offsets, reads a group's range in the kernel, and plans one launch for all groups.
 #include "kernels/Jagged.h"
 #include "support/Error.h"
 #include <algorithm>

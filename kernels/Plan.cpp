@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sizes and strides of arrays, and host arrays as numbers for references.
 #include "kernels/Plan.h"
 #include "support/BufferSpec.h"
 #include "support/Error.h"

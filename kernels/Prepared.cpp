@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Compiles the steps of a plan, loads them, and launches them in order.
 #include "kernels/Prepared.h"
 #include "runtime/Launch.h"
 #include "support/Error.h"

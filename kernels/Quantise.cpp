@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The options of quantisation, and its formulas in plain numbers.
 #include "kernels/Quantise.h"
 #include "support/Error.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes inputs, runs a call once, computes the reference, and compares with its tolerance.
 #include "kernels/RunOnce.h"
 #include "support/BufferSpec.h"
 #include "support/Error.h"

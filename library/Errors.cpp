@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The last error of a thread outlives its handles, and is freed when the thread ends, in any order of destructors.
 #include "library/Errors.h"
 #include <fmt/format.h>
 #include <new>

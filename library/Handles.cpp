@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The table of handles: who holds an object, and the error for a number that it does not have.
 #include "library/Handles.h"
 #include <fmt/format.h>
 #include <mutex>

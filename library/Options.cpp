@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads options by a table of keys; an unknown or repeated key is an error with the keys there are.
 #include "library/Options.h"
 #include "library/Errors.h"
 #include "support/Suggest.h"

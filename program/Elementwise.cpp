@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One function for each kind of element-wise operation, with HLO's rules for integers and NaN.
 #include "program/Elementwise.h"
 #include "program/Conversion.h"
 #include "program/RealFunctions.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Follows a node's operands with positions transformed on the way, until it reaches a buffer or a tile in registers.
 #include "program/Expression.h"
 #include "program/Conversion.h"
 #include "program/Elementwise.h"

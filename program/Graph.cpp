@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Flattens calls, fusions and tuples, with a bound on the size that repeated calls may reach.
 #include "program/Graph.h"
 #include "program/Types.h"
 #include "support/Error.h"

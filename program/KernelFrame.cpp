@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Declares a kernel's arguments, and compiles its module into a package.
 #include "program/KernelFrame.h"
 #include "collectives/kernel/CollectiveKernel.h"
 #include "compiler/dialects/ttg/TritonGpu.h"

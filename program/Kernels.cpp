@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes the kernel of each step: element by element, by rows, or a collective with its prologue and epilogue.
 #include "program/Kernels.h"
 #include "collectives/kernel/CollectiveKernel.h"
 #include "collectives/kernel/CompileKernel.h"

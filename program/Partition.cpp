@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Decides by cost what is stored, and groups what can be computed in one step.
 #include "program/Partition.h"
 #include "program/Expression.h"
 #include "program/Rows.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loads a row once, computes its reductions, and writes every node that is made of it.
 #include "program/RowKernels.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "program/Conversion.h"

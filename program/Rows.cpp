@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Walks from a row reduction through what reads it, and stops where another row would be needed.
 #include "program/Rows.h"
 #include "collectives/Plan.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The table of types, and the list of them for errors.
 #include "program/Types.h"
 
 namespace heddle::program {

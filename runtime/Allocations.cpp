@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Searches buffers by address, and words errors about them.
 #include "runtime/Allocations.h"
 #include <algorithm>
 #include <fmt/format.h>

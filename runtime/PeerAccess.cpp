@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Asks the driver for each pair, keeps the answers, and names the pair that is refused.
 #include "runtime/PeerAccess.h"
 #include "runtime/Device.h"
 #include "runtime/Driver.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Each pair is asked for once, and an unknown device is one warning.
 #include "runtime/PeerAccess.h"
 #include "runtime/Device.h"
 #include "runtime/Driver.h"

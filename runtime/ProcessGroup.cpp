@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Exchanges who the members are, agrees on a way to share memory, and checks it with a word of memory.
 #include "runtime/ProcessGroup.h"
 #include "chips/Chip.h"
 #include "runtime/Driver.h"

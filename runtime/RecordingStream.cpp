@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keeps calls between the begin and the end of a capture, and makes them again for each launch.
 #include "runtime/RecordingStream.h"
 #include "support/Error.h"
 

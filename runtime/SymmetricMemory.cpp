@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Allocates on each device and maps or imports the others' memory; all of it is released in step.
 #include "runtime/SymmetricMemory.h"
 #include "runtime/Device.h"
 #include "runtime/PeerAccess.h"

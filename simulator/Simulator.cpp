@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loads code objects, decodes code when it is first reached, and runs sessions of launches with their checks.
 #include "simulator/Simulator.h"
 #include "chips/Chip.h"
 #include "simulator/checks/Checks.h"
@@ -220,6 +221,8 @@ Session::Session(Simulator &theSimulator, const SimulationOptions &options) : si
   simulator.system.home.forEach([&](const Allocation &each) { hasSlack |= each.slackBytes != 0; });
   if (options.checks.any() || (hasSlack && !options.observer))
     checks = std::make_unique<Checks>(simulator.system, options.checks);
+  if (checks)
+    checks->findings.onNew = options.found;
   if (!options.checks.has(Check::Uninitialised))
     simulator.system.home.setAllWritten(); // from now on nobody knows
   Watcher *watcher = checks ? checks.get() : options.observer;

@@ -16,6 +16,9 @@ class Checks;
 struct SimulationOptions : RunOptions {
   CheckSet checks;             ///< any of them implies `caches`
   Watcher *observer = nullptr; ///< sees all that happens; only without checks
+  /// Called when a check reports two instructions, or one, for the first time, while the later of them executes or its
+  /// memory operation takes effect.
+  std::function<void(const Finding &finding, const Site &first, const Site &second)> found;
 };
 
 struct SimulationReport {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Quotes for a POSIX shell.
 #include "support/ShellWord.h"
 
 namespace heddle {

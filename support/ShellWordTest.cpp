@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Words that need quotes, and words that do not.
 #include "support/ShellWord.h"
 #include <gtest/gtest.h>
 

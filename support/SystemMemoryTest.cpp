@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The figures of this machine are plausible ones.
 #include "support/SystemMemory.h"
 #include <gtest/gtest.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads the variable that chooses the device of a test, once.
 #include "support/TestDevice.h"
 #include <cstdlib>
 

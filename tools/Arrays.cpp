@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Shortens large arrays, row by row, as NumPy does.
 #include "tools/Arrays.h"
 #include <algorithm>
 #include <cmath>

@@ -4,6 +4,7 @@
 #include "api/Heddle.h"
 #include "api/Module.h"
 #include "tools/BenchModule.h"
+#include "tools/BenchPlot.h"
 #include "tools/BenchReport.h"
 #include "tools/KernelLibrary.h"
 #include "tools/Output.h"
@@ -55,15 +56,18 @@ whether its result is right; what fusion saves in HLO modules
   --timeout SECONDS         how long one call may wait for other ranks; default 30
   --links                   makes one more call and prints the bytes that each device sent to each other; simulated
                             devices
+  --plot FILE               also draws the rows: time and bandwidth against size for collectives, bars for modules and
+                            kernels; FILE.svg is the picture alone, FILE.html a page with the numbers too
   --json, --csv             the same and the p50, min and max of single calls, for programs
 
   MODULE                    HLO text, as heddle run takes it: times it fused, and with its collectives and the code around
                             them in separate kernels; both results must be the same bits. Takes of the options above -n,
-                            -w, -G, -c, --devices, --device, --algorithm (of the fused one), --timeout, --json, --csv
+                            -w, -G, -c, --devices, --device, --algorithm (of the fused one), --timeout, --plot, --json,
+                            --csv
 
   kernel:NAME               of the library (docs/kernels.md): p50 and bandwidth beside that of a copy. Takes -n, -w, -c (1:
-                            compare with the plain reference; default 0), --device, --json, --csv, and as heddle run
-                            --shape, which may come several times, --arg, --elements, --permute and --strides
+                            compare with the plain reference; default 0), --device, --plot, --json, --csv, and as heddle
+                            run --shape, which may come several times, --arg, --elements, --permute and --strides
 
 Columns, sizes and factors are those of nccl-tests. Exit code 1 when an element is wrong.
 )";
@@ -111,7 +115,7 @@ int benchFromLibrary(BenchVerbRequest &request) {
   if (request.inputs.size() > 1)
     throw inputError(fmt::format("`{}` and `{}`: one kernel at a time", request.inputs[0], request.inputs[1]),
                      {"`--shape` may be given several times"});
-  LibraryBench bench{request.library, request.shapes, request.json, request.csv};
+  LibraryBench bench{request.library, request.shapes, request.json, request.csv, request.plot};
   bench.request.kernel = request.inputs.front();
   bench.request.device = request.run.driver;
   bench.request.repeat = request.run.iterations;
@@ -140,6 +144,7 @@ int benchVerb(BenchVerbRequest &request) {
     throw inputError("`--json` and `--csv` exclude each other", {"run `heddle bench` for each"});
   if (request.run.links && request.csv)
     throw inputError("`--links` and `--csv` exclude each other", {"`--json` has both the times and the links"});
+  checkPlotFile(request.plot);
   if (isLibraryKernel(request.inputs.front()))
     return benchFromLibrary(request);
   if (isModuleFile(request.inputs.front())) {
@@ -231,6 +236,7 @@ void addBench(CLI::App &program, VerbAction &action) {
     request->run.timeoutSeconds = parseTimeoutOption("--timeout", text);
   });
   verb->add_flag("--links", request->run.links);
+  verb->add_option("--plot", request->plot);
   verb->add_flag("--json", request->json);
   verb->add_flag("--csv", request->csv);
   verb->add_option("--arg", request->libraryArguments)->allow_extra_args(false);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Measures module by module, and prints a row for each as soon as it is there.
 #include "tools/BenchModule.h"
 #include "api/Heddle.h"
 #include "api/Module.h"
+#include "tools/BenchPlot.h"
 #include "tools/Output.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -74,6 +76,19 @@ ModuleBenchmark measure(const BenchVerbRequest &request, const std::string &file
   return benchmarkModule(module, request.run);
 }
 
+void writePicture(const BenchVerbRequest &request, const std::vector<ModuleBenchmark> &rows) {
+  PlotTitle title{"modules, fused and not", fmt::format("{} ranks on {}: {}", rows.front().devices.size(),
+                                                        request.run.driver, rows.front().description)};
+  std::vector<std::vector<std::string>> table = {
+      {"module", "algorithms", "fused p50 (us)", "launches", "not fused p50 (us)", "launches", "not fused / fused"}};
+  for (const ModuleBenchmark &row : rows)
+    table.push_back({row.module, fmt::format("{}", fmt::join(row.algorithms, "+")),
+                     fmt::format("{:.2f}", row.fused.times.p50), std::to_string(row.fused.launches),
+                     fmt::format("{:.2f}", row.separate.times.p50), std::to_string(row.separate.launches),
+                     fmt::format("{:.2f}", ratioOf(row))});
+  writePlot(request.plot, title, plotModules(title, rows), table);
+}
+
 } // namespace
 
 int benchModules(const BenchVerbRequest &request) {
@@ -89,6 +104,7 @@ int benchModules(const BenchVerbRequest &request) {
   constexpr size_t nameWidth = 28;
   std::vector<std::string> different;
   bool isFirst = true;
+  std::vector<ModuleBenchmark> drawn;
   for (const std::string &file : request.inputs) {
     ModuleBenchmark row = measure(request, file);
     if (row.different)
@@ -101,9 +117,13 @@ int benchModules(const BenchVerbRequest &request) {
     else
       printData((isFirst ? formatHeader(request, row, nameWidth) : "") + formatRow(request, row, nameWidth));
     isFirst = false;
+    if (!request.plot.empty())
+      drawn.push_back(std::move(row));
   }
   if (request.json)
     printJson(json);
+  if (!request.plot.empty())
+    writePicture(request, drawn);
   for (const std::string &line : different)
     printWarning(line);
   return different.empty() ? 0 : int(ErrorClass::WrongResult);

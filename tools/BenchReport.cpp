@@ -2,6 +2,7 @@
 // The columns are those of nccl-tests.
 #include "tools/BenchReport.h"
 #include "api/Heddle.h"
+#include "tools/BenchPlot.h"
 #include "tools/Output.h"
 #include <cmath>
 #include <fmt/format.h>
@@ -53,7 +54,7 @@ std::string packetsText(const Plan &plan) {
 } // namespace
 
 BenchReport::BenchReport(const BenchVerbRequest &request, const Machine &machine, const std::vector<int64_t> &sizes)
-    : request(request) {
+    : request(request), machine(machine) {
   json["heddle"] = version();
   json["collective"] = request.collective;
   json["devices"] = machine.devices;
@@ -158,6 +159,8 @@ void BenchReport::add(const BenchmarkRow &row) {
       ++ratios;
     }
   ++rows;
+  if (!request.plot.empty())
+    drawn.push_back(row);
   if (request.json)
     json["rows"].push_back(rowAsJson(row));
   else if (request.csv)
@@ -233,6 +236,27 @@ std::string BenchReport::formatLinks(const BenchmarkRow &row) const {
                             100 * least, 100 * most);
 }
 
+void BenchReport::writePicture() const {
+  PlotTitle title{fmt::format("{} of {}{}", request.collective, request.datatype,
+                              reduces(request.run.kind) ? ", " + reductionText() : ""),
+                  fmt::format("{} ranks{} on {}: {}", machine.devices.size(),
+                              request.run.processes ? ", each a process," : "", request.run.driver,
+                              machine.description)};
+  std::vector<std::vector<std::string>> table = {
+      {"size (B)", "algorithm", "p50 (us)", "busbw (GB/s)", "p50 in place (us)", "busbw in place (GB/s)"}};
+  if (hasPeer())
+    table.front().insert(table.front().end(), {"NCCL p50 (us)", "NCCL / ours"});
+  for (const BenchmarkRow &row : drawn) {
+    auto number = [](double value) { return fmt::format("{:.2f}", value); };
+    table.push_back({std::to_string(sizeColumn(row.plan.collective)), row.plan.algorithm->name,
+                     number(row.outOfPlace.p50), number(row.outOfPlace.busBandwidth), number(row.inPlace.p50),
+                     number(row.inPlace.busBandwidth)});
+    if (const PeerTimes &peer = row.ncclOutOfPlace)
+      table.back().insert(table.back().end(), {number(peer->p50), number(ratioOf(row.outOfPlace, *peer))});
+  }
+  writePlot(request.plot, title, plotCollective(title, drawn, machine.peer), table);
+}
+
 int BenchReport::finish() {
   double average = rows ? busSum / (2 * rows) : 0;
   if (request.json) {
@@ -252,6 +276,8 @@ int BenchReport::finish() {
       text += fmt::format("# NCCL wrong values    : {} beyond the tolerance of another order of summing\n", peerWrong);
     printData(text + "#\n");
   }
+  if (!request.plot.empty())
+    writePicture();
   for (const std::string &text : firstWrong)
     say("first wrong of " + text);
   return wrong ? int(ErrorClass::WrongResult) : 0;

@@ -22,6 +22,7 @@ struct BenchVerbRequest {
   int64_t first = int64_t(32) << 20, last = 0, step = int64_t(1) << 20;
   int factor = 0;
   bool json = false, csv = false;
+  std::string plot; ///< file of the picture; empty: none
   RankOptions ranks;
 };
 
@@ -65,7 +66,11 @@ private:
   nlohmann::ordered_json timesAsJson(const BenchmarkTimes &times) const;
   nlohmann::ordered_json rowAsJson(const BenchmarkRow &row) const;
 
+  void writePicture() const;
+
   const BenchVerbRequest &request;
+  Machine machine;
+  std::vector<BenchmarkRow> drawn; ///< for `--plot`
   nlohmann::ordered_json json;
   int64_t wrong = 0, peerWrong = 0;
   std::vector<std::string> firstWrong;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // `heddle check`
 #include "tools/Check.h"
+#include "support/File.h"
 #include "support/ShellWord.h"
 #include "tools/ArgumentOptions.h"
+#include "tools/CheckPage.h"
 #include "tools/Output.h"
 #include "tools/Places.h"
 #include "tools/Verbs.h"
@@ -41,6 +43,9 @@ constexpr const char *help =
     R"(  --json               the verdict as JSON
   --min-severity LEVEL   low (the default), medium or high: findings below it are not shown and do not count; their
                          number is printed
+  --html FILE          also writes a page: the source with the findings in place, both accesses in the machine code, and a
+                         timeline of the waves around each. It runs the kernel twice more for each run that it shows
+  --source FOLDER      where the source files of the page are looked for first; may come several times
   --list               the checks, each with the reason why what it reports is wrong, and nothing else
 
 Exit codes: 0 clean, also when all findings are below --min-severity; 1 a finding or not clean; 2 bad input
@@ -49,6 +54,8 @@ Exit codes: 0 clean, also when all findings are below --min-severity; 1 a findin
 struct CheckVerbRequest {
   CheckOptions options;
   bool list = false, json = false;
+  std::string page; ///< file of the HTML page; empty: none
+  std::vector<std::string> sourceFolders;
 };
 
 int listChecks(bool asJson) {
@@ -78,7 +85,38 @@ double parseSeconds(const std::string &option, const std::string &text) {
   return seconds;
 }
 
+/// The last line of what is printed.
+std::string lastLine(const std::string &text) {
+  size_t end = text.find_last_not_of('\n') + 1, begin = text.rfind('\n', end - 1);
+  return text.substr(begin == std::string::npos ? 0 : begin + 1, end - begin - 1);
+}
+
+void writePage(const CheckVerbRequest &request, const std::string &file, const CheckResult &result) {
+  const KernelOptions &kernel = request.options.kernel;
+  CheckEvidence evidence = gatherEvidence(file, kernel.input, request.options.request, result.findings);
+  SourceFiles sources(request.sourceFolders, evidence.sourcePaths, kernel.input);
+  std::vector<std::string> replays;
+  for (const CheckFinding &finding : result.findings)
+    replays.push_back(replayOf(finding, kernel));
+  std::string verdict = lastLine(formatVerdict(result, kernel));
+  writeFileAtomically(request.page, checkPage(result, evidence, sources, verdict, replays));
+  say(request.page + ": the findings, with sources and timelines");
+}
+
+void checkPageOptions(const CheckVerbRequest &request) {
+  if (request.page.empty() && !request.sourceFolders.empty())
+    throw inputError(fmt::format("`--source {}` is for the page of `--html`, and there is no `--html`",
+                                 request.sourceFolders.front()),
+                     {"add `--html FILE`, or leave `--source` out"});
+  if (!request.page.empty() && request.list)
+    throw inputError(fmt::format("`--list` runs nothing, and `--html {}` is of a run", request.page),
+                     {"leave one of them out"});
+  if (!request.page.empty())
+    checkWritable(request.page);
+}
+
 int checkVerb(CheckVerbRequest &request) {
+  checkPageOptions(request);
   if (request.list)
     return listChecks(request.json);
   std::string file = request.options.parse("check");
@@ -90,6 +128,8 @@ int checkVerb(CheckVerbRequest &request) {
     printJson(verdictAsJson(result, kernel));
   else
     printData(formatVerdict(result, kernel));
+  if (!request.page.empty())
+    writePage(request, file, result);
   return result.isClean() ? 0 : int(ErrorClass::WrongResult);
 }
 
@@ -205,6 +245,8 @@ void addCheck(CLI::App &program, VerbAction &action) {
   verb->add_option_function<std::string>("--min-severity", [request](const std::string &text) {
     request->options.request.minSeverity = simulator::parseSeverity("--min-severity", text);
   });
+  verb->add_option("--html", request->page);
+  verb->add_option("--source", request->sourceFolders)->allow_extra_args(false);
   verb->add_flag("--list", request->list);
   verb->add_flag("--json", request->json);
   verb->callback([request, &action] { action = [request] { return checkVerb(*request); }; });

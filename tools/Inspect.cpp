@@ -7,6 +7,7 @@
 #include "support/File.h"
 #include "support/Suggest.h"
 #include "tools/InspectCodeObject.h"
+#include "tools/InspectPage.h"
 #include "tools/Output.h"
 #include "tools/PlanOptions.h"
 #include "tools/Survey.h"
@@ -33,16 +34,20 @@ compiled, what a module or a collective does
   heddle inspect kernels/ more.hsaco --waits     a summary of all code objects in folders
   heddle inspect matmul.ttir                     the phases: what each took and left
   heddle inspect matmul.ttir --phase expand-math
+  heddle inspect matmul.ttir --target gfx942 --html matmul.html
   heddle inspect layer.hlo                       the launches of a module: what is fused, each collective's plan
   heddle inspect all-reduce --devices 4 --bytes 1K --datatype bf16
   heddle inspect all-reduce --devices 2 --model > m.pml
 
-  KERNEL               the package, or a kernel's text, which is compiled for the host, or TTGIR for its chip (for other
-                       targets `heddle compile --target NAME --to PHASE` shows phases); - reads standard input
+  KERNEL               the package, or a kernel's text, which is compiled for --target, TTGIR for its chip; - reads standard
+                       input
+  --target NAME        chip to compile the text for: host (the default), sm_90, gfx942 or gfx950
   --phase NAME         what a phase leaves of the text
   --cpu NAME           processor to compile the text for; default native
   --asm                the instructions
   --json               description and counts as JSON; of a text the phases
+  --html FILE          a page for a browser: what each phase leaves of the text, side by side; of AMD code the live vector
+                       registers and the class of each instruction over the program; the instructions
   --dump-binary FILE   write the binary alone
   --waits              AMD code: for each s_waitcnt the instructions that it waits for, the first instruction that needs
                        their results, the count that is enough for that one, and the exact count, which is enough for
@@ -73,6 +78,7 @@ compiled, what a module or a collective does
 struct InspectRequest {
   std::vector<std::string> inputs;
   std::string input, binaryFile, phase, processor; ///< `input` is the first
+  std::string target, page;                        ///< of a text, and the file of `--html`; empty: not given
   std::string kernelName;                          ///< value of `--kernel`
   CodeObjectRequest object;
   std::string objectOption; ///< the first option given that only a code object has
@@ -98,8 +104,9 @@ std::string describeSite(const PackageSite &site) {
   return site.operation + place + (site.message.empty() ? "" : " \"" + site.message + "\"");
 }
 
-/// `code` is that of an AMD package; else null.
-std::string describeForPeople(const Package &package, const CodeCounts &counts, const InspectedKernel *code) {
+/// Two columns. `code` is that of an AMD package; else null.
+std::vector<std::vector<std::string>> rowsForPeople(const Package &package, const CodeCounts &counts,
+                                                    const InspectedKernel *code) {
   std::vector<std::vector<std::string>> rows = {
       {"kernel", package.kernel},
       {"target", fmt::format("{}, processor {}", package.target, package.processor)},
@@ -138,7 +145,11 @@ std::string describeForPeople(const Package &package, const CodeCounts &counts, 
     rows.push_back({"remark", remark});
   for (const PackageSite &site : package.sites)
     rows.push_back({"site", describeSite(site)});
-  return formatTable(rows);
+  return rows;
+}
+
+std::string describeForPeople(const Package &package, const CodeCounts &counts, const InspectedKernel *code) {
+  return formatTable(rowsForPeople(package, counts, code));
 }
 
 nlohmann::ordered_json describeAsJson(const Package &package, const CodeCounts &counts) {
@@ -170,12 +181,49 @@ int inspectPhases(const CompileResult &result, const std::string &target, bool a
   return 0;
 }
 
-/// Compiles the text and shows its phases, or one phase's result; else the package that it gives.
-std::optional<Package> inspectText(const InspectRequest &request, const std::string &text, bool wantsPackage) {
+CompileOptions optionsForText(const InspectRequest &request, const std::string &text) {
   CompileOptions options;
-  options.target = targetOfText(text, options.target);
+  options.target = request.target.empty() ? targetOfText(text, options.target) : request.target;
   if (!request.processor.empty())
     options.processor = request.processor;
+  return options;
+}
+
+void writePage(const InspectRequest &request, const InspectPageContent &content) {
+  writeFileAtomically(request.page, inspectPage(content));
+  say(fmt::format("{}: {}", request.page,
+                  content.phases.empty() ? "the instructions" : "the phases and the instructions"));
+}
+
+/// Of a package, and of the text that gave it.
+int writePageOfPackage(const InspectRequest &request, const Package &package, std::vector<PhaseText> phases) {
+  InspectPageContent content{
+      fmt::format("heddle inspect: {} for {}", package.kernel, package.target), {}, std::move(phases), {}, {}};
+  if (hasCodeObject(package)) {
+    CodeObjectRequest wanted{package.entry, package.threads, int64_t(package.sharedBytes), true};
+    content.code = inspectCodeObject(package.binary, sourceName(request.input), wanted);
+    content.rows = rowsForPeople(package, {}, &*content.code);
+  } else {
+    Disassembly code = disassemblePackage(package);
+    content.rows = rowsForPeople(package, code.counts, nullptr);
+    content.assembly = code.text;
+  }
+  writePage(request, content);
+  return 0;
+}
+
+int writePageOfText(const InspectRequest &request, const std::string &text) {
+  CompileOptions options = optionsForText(request, text);
+  std::vector<PhaseText> phases = textOfPhases(text, sourceName(request.input), options);
+  CompileResult result = compile(text, sourceName(request.input), options);
+  for (const std::string &warning : result.warnings)
+    printWarning(warning);
+  return writePageOfPackage(request, result.package, std::move(phases));
+}
+
+/// Compiles the text and shows its phases, or one phase's result; else the package that it gives.
+std::optional<Package> inspectText(const InspectRequest &request, const std::string &text, bool wantsPackage) {
+  CompileOptions options = optionsForText(request, text);
   options.stopAfter = request.phase;
   options.countLines = request.phase.empty() && !wantsPackage;
   CompileResult result = compile(text, sourceName(request.input), options);
@@ -209,7 +257,8 @@ KernelFile readNamedFile(const std::string &name) {
 }
 
 void refuseOptionsOfText(const InspectRequest &request, const std::string &what) {
-  for (const auto &[option, value] : {std::pair("--phase", request.phase), std::pair("--cpu", request.processor)})
+  for (const auto &[option, value] : {std::pair("--phase", request.phase), std::pair("--cpu", request.processor),
+                                      std::pair("--target", request.target)})
     if (!value.empty())
       throw inputError(
           fmt::format("`{} {}` needs a kernel's text, and {} is {}", option, value, sourceName(request.input), what),
@@ -222,11 +271,16 @@ int inspectObject(const InspectRequest &request, const std::string &file) {
     throw inputError(fmt::format("`--dump-binary` is for packages, and {} is the binary", sourceName(request.input)));
   CodeObjectRequest wanted = request.object;
   wanted.kernel = request.kernelName;
+  wanted.liveRegisters = !request.page.empty();
   InspectedKernel code = inspectCodeObject(file, sourceName(request.input), wanted);
   std::string target = fmt::format("{}, code object version {}", code.chip, code.codeObjectVersion);
   std::vector<std::vector<std::string>> rows = {{"kernel", code.kernel.name}, {"target", target}};
   nlohmann::ordered_json json = {{"kernel", code.kernel.name}, {"target", code.chip}, {"binaryBytes", file.size()}};
-  if (request.json) {
+  if (!request.page.empty()) {
+    for (auto &row : describeCode(code))
+      rows.push_back(std::move(row));
+    writePage(request, {fmt::format("heddle inspect: {} for {}", code.kernel.name, code.chip), rows, {}, code, {}});
+  } else if (request.json) {
     json["arguments"] = argumentsAsJson(code.kernel); // a package lists its own
     addCode(json, code, request.waits);
     printJson(json);
@@ -294,8 +348,11 @@ int inspectFile(const InspectRequest &request) {
         fmt::format("`{}` is for code objects, and {} is none", request.objectOption, sourceName(request.input)));
   if (file.isPackage) {
     refuseOptionsOfText(request, "a package");
-    return inspectPackage(request, Package::parse(file.bytes, sourceName(request.input)));
+    Package package = Package::parse(file.bytes, sourceName(request.input));
+    return request.page.empty() ? inspectPackage(request, package) : writePageOfPackage(request, package, {});
   }
+  if (!request.page.empty())
+    return writePageOfText(request, file.bytes);
   bool wantsPackage = request.assembly || request.waits || !request.binaryFile.empty();
   if (std::optional<Package> package = inspectText(request, file.bytes, wantsPackage))
     return inspectPackage(request, *package);
@@ -411,11 +468,15 @@ bool isForMany(const InspectRequest &request) {
 }
 
 int inspectMany(const InspectRequest &request) {
-  const std::pair<const char *, bool> others[] = {
-      {"--asm", request.assembly},          {"--kernel", request.kernel},
-      {"--model", request.model},           {"--dump-binary", !request.binaryFile.empty()},
-      {"--phase", !request.phase.empty()},  {"--no-fuse", request.noFuse},
-      {"--cpu", !request.processor.empty()}};
+  const std::pair<const char *, bool> others[] = {{"--asm", request.assembly},
+                                                  {"--kernel", request.kernel},
+                                                  {"--model", request.model},
+                                                  {"--dump-binary", !request.binaryFile.empty()},
+                                                  {"--phase", !request.phase.empty()},
+                                                  {"--no-fuse", request.noFuse},
+                                                  {"--cpu", !request.processor.empty()},
+                                                  {"--target", !request.target.empty()},
+                                                  {"--html", !request.page.empty()}};
   std::string other = !request.collectiveOption.empty() ? request.collectiveOption : request.objectOption;
   for (auto [name, isGiven] : others)
     other = isGiven ? name : other;
@@ -447,9 +508,22 @@ int inspectVerb(const InspectRequest &request) {
     views.push_back("`--dump-binary`");
   if (!request.phase.empty())
     views.push_back("`--phase`");
+  if (!request.page.empty())
+    views.push_back("`--html`");
   if (views.size() > 1)
     throw inputError(fmt::format("{} exclude each other", fmt::join(views, " and ")),
                      {"run `heddle inspect` for each"});
+  if (!request.page.empty()) {
+    if (findCollective(request.input) || isModuleFile(request.input))
+      throw inputError(fmt::format("`--html` is for kernels and code objects, and `{}` is {}",
+                                   sourceName(request.input),
+                                   findCollective(request.input) ? "a collective" : "a module"),
+                       {"`--kernel` shows the kernel's text, of which there can be a page"});
+    checkWritable(request.page);
+  }
+  if (!request.target.empty() && (findCollective(request.input) || isModuleFile(request.input)))
+    throw inputError(fmt::format("`--target {}` is for a kernel's text", request.target),
+                     {"`--device` says for which devices a collective or a module is compiled"});
   if (request.noFuse && !isModuleFile(request.input))
     throw inputError(fmt::format("`--no-fuse` is for HLO modules, and `{}` is none", sourceName(request.input)));
   if (!request.kernelName.empty() && (findCollective(request.input) || isModuleFile(request.input)))
@@ -489,6 +563,8 @@ void addInspect(CLI::App &program, VerbAction &action) {
   verb->add_option("kernel", request->inputs);
   verb->add_option("--phase", request->phase);
   verb->add_option("--cpu", request->processor);
+  verb->add_option("--target", request->target);
+  verb->add_option("--html", request->page);
   verb->add_flag("--asm", request->assembly);
   verb->add_flag("--json", request->json);
   verb->add_flag("--waits", request->waits);

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The rows of the table, the text of waits, and the same as JSON.
 #include "tools/InspectCodeObject.h"
 #include "api/SurveyObjects.h"
 #include "tools/Output.h"

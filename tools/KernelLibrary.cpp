@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads shapes and arguments of library kernels, and prints results and times.
 #include "tools/KernelLibrary.h"
 #include "support/File.h"
 #include "support/Npy.h"
 #include "tools/Arrays.h"
+#include "tools/BenchPlot.h"
 #include "tools/Output.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -38,6 +40,15 @@ nlohmann::ordered_json describe(const LibraryResult &result) {
 
 int exitCode(const LibraryResult &result) {
   return result.differences.empty() ? 0 : int(ErrorClass::WrongResult);
+}
+
+void writePicture(const LibraryBench &bench, const std::vector<BandwidthRow> &rows, double copy) {
+  PlotTitle title{bench.request.kernel, "on " + bench.request.device};
+  std::vector<std::vector<std::string>> table = {{"shape", "GB/s", "of a copy"}};
+  for (const BandwidthRow &row : rows)
+    table.push_back({row.shape, fmt::format("{:.1f}", row.bytesPerSecond / 1e9),
+                     copy > 0 ? fmt::format("{:.1f} %", 100 * row.bytesPerSecond / copy) : "-"});
+  writePlot(bench.plot, title, plotBandwidths(title, rows, copy), table);
 }
 
 /// A kernel without arguments asks what it is.
@@ -117,6 +128,7 @@ int benchLibraryVerb(const LibraryBench &bench) {
     shapes.push_back("");
   double bandwidth = copyBandwidth(bench.request.device);
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  std::vector<BandwidthRow> drawn;
   std::vector<std::string> wrong;
   bool table = !bench.json && !bench.csv;
   if (table)
@@ -146,6 +158,7 @@ int benchLibraryVerb(const LibraryBench &bench) {
       printData(fmt::format("{},\"{}\",{:.3f},{:.3f},{:.3f},{},{:.1f},{:.4f},{}\n", result.kernel, name,
                             times.p50 * 1e3, times.minimum * 1e3, times.maximum * 1e3, result.leastBytes, rate / 1e9,
                             ratio, count));
+    drawn.push_back({name, rate});
     nlohmann::ordered_json row = describe(result);
     row["shape"] = name;
     row["bytesPerSecond"] = rate;
@@ -158,6 +171,8 @@ int benchLibraryVerb(const LibraryBench &bench) {
                {"device", bench.request.device},
                {"copyBytesPerSecond", bandwidth},
                {"rows", rows}});
+  if (!bench.plot.empty())
+    writePicture(bench, drawn, bandwidth);
   for (const std::string &line : wrong)
     printWarning(line);
   return wrong.empty() ? 0 : int(ErrorClass::WrongResult);

@@ -24,6 +24,7 @@ struct LibraryBench {
   LibraryRequest request;
   std::vector<std::string> shapes;
   bool json = false, csv = false;
+  std::string plot; ///< file of the picture; empty: none
 };
 int benchLibraryVerb(const LibraryBench &bench);
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Declares the options, reads them into a request, and writes them again as the command that replays it.
 #include "tools/KernelOptions.h"
 #include "support/File.h"
 #include "support/ShellWord.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The two streams, colours, and the forms of messages; numbers of options are read here for all verbs.
 #include "tools/Output.h"
 #include <algorithm>
 #include <cerrno>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The JSON object of one place.
 #include "tools/Places.h"
 
 namespace heddle {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Declares the options and reads them into PlanOptions.
 #include "tools/PlanOptions.h"
 #include "tools/Output.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Starts the processes, passes on what they print with their rank, and ends all when one fails.
 #include "tools/Ranks.h"
 #include "support/Error.h"
 #include "support/FileDescriptor.h"

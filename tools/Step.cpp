@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The commands of the console and what each prints.
 #include "tools/Step.h"
 #include "tools/Output.h"
 #include <cstdio>

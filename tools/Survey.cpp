@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Groups refusals and unknown instructions, and prints totals.
 #include "tools/Survey.h"
 #include "api/SurveyObjects.h"
 #include "tools/Check.h"

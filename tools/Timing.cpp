@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The rows of the estimate, and the same as JSON.
 #include "tools/Timing.h"
 #include "tools/Output.h"
 #include "tools/Places.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Passes the text of a plan's kernel to compile(), with the options that all kernels of collectives have.
 #include "collectives/kernel/CompileKernel.h"
 #include "collectives/kernel/CollectiveKernel.h"
 #include "compiler/pipeline/CompileModule.h"

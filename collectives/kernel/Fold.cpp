@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The steps of a reduction as tile code: in f32 or f64, in the order of the ranks, rounded once.
 #include "collectives/kernel/Fold.h"
 #include <cmath>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Joins elements to words and splits words, by shapes of tiles that no target moves between threads for.
 #include "collectives/kernel/Packets.h"
 
 using namespace mlir;

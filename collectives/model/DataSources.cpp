@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads an algorithm for whose data each rank loads after a barrier.
 #include "collectives/model/DataSources.h"
 
 namespace heddle {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes the Promela text: memory with views of each rank, barriers and packets by their atomic steps, planted faults.
 #include "collectives/model/ProtocolModel.h"
 #include "collectives/model/DataSources.h"
 #include "support/Error.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Walks the sums of an address and proves the bounds of its lanes' part, wrap-around of 32-bit sums included.
 #include "compiler/accesses/AddressParts.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/AssumptionCache.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Rewrites each access of global memory in the form that its address allows.
 #include "compiler/accesses/BufferAccesses.h"
 #include "chips/AmdBuffer.h"
 #include "compiler/accesses/MaskBranches.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds the loads that machine sinking would move past a barrier, and pins them.
 #include "compiler/accesses/LoadsBeforeBarriers.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/Dominators.h"

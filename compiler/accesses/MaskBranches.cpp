@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes one branch for the accesses that have one mask and may stand together.
 #include "compiler/accesses/MaskBranches.h"
 #include "compiler/accesses/MaskedAccess.h"
 #include "llvm/ADT/SmallPtrSet.h"

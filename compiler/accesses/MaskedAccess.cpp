@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Takes LLVM's masked intrinsics apart: pointer, mask, value, and the scalar where there is one element.
 #include "compiler/accesses/MaskedAccess.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Analysis/VectorUtils.h"

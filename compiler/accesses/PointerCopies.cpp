@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Gives lanes whose mask is false 16 bytes of zeros to copy, and adds the waits that LLVM 22 leaves out.
 #include "compiler/accesses/PointerCopies.h"
 #include "chips/AmdWaits.h"
 #include "llvm/IR/InstIterator.h"

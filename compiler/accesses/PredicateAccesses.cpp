@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes each masked access as inline assembly with a predicate, its value in as many registers as PTX takes.
 #include "compiler/accesses/PredicateAccesses.h"
 #include "compiler/accesses/MaskedAccess.h"
 #include "llvm/IR/InlineAsm.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Computes what depends on the wave's number alone again, from that number read into a scalar register.
 #include "compiler/accesses/WaveScalars.h"
 #include "compiler/accesses/AddressParts.h"
 #include "llvm/IR/IRBuilder.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Recognises the arithmetic by which Triton and hand-written loops count around a ring.
 #include "compiler/analysis/RingNumbers.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"

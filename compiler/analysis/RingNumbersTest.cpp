@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loops that count in each known way, and some that only look like it.
 #include "compiler/analysis/RingNumbers.h"
 #include "compiler/analysis/AnalysisTest.h"
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Propagates divergence from its sources through values and control flow until nothing changes.
 #include "compiler/analysis/Uniformity.h"
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/dialects/triton/Triton.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Small functions, and the operations in them that must count as divergent.
 #include "compiler/analysis/Uniformity.h"
 #include "compiler/analysis/AnalysisTest.h"
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Optimises and emits with LLVM's back ends, and turns each of their ways to fail into an Error.
 #include "compiler/emit/CodeGenerator.h"
 #include "chips/Chip.h"
 #include "compiler/emit/CopyScopes.h"

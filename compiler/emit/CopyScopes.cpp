@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tells LLVM that reads of LDS do not alias copies to it, as verify-hazards has proven: it would wait for them.
 #include "compiler/emit/CopyScopes.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"

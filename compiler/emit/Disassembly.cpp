@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Disassembles a host package with LLVM's machine-code layer and sorts its instructions by their text.
 #include "compiler/emit/Disassembly.h"
 #include "compiler/emit/CodeGenerator.h"
 #include "support/Error.h"

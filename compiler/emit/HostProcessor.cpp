@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which features code may use: not all that a processor has, since some change what numbers are.
 #include "compiler/emit/HostProcessor.h"
 #include "compiler/emit/CodeGenerator.h"
 #include "support/Error.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A lock between code generation, which needs our options, and LLD, which resets them.
 #include "compiler/emit/LlvmOptions.h"
 #include "llvm/Support/CommandLine.h"
 #include <mutex>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A pass that writes the number into the kernel's attributes, from the estimate of its registers.
 #include "compiler/emit/ResidentBlocks.h"
 #include "chips/Chip.h"
 #include "compiler/emit/RegisterEstimate.h"

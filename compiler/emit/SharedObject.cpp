@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Links in a private folder with LLD, and refuses code that calls what no C library has.
 #include "compiler/emit/SharedObject.h"
 #include "compiler/emit/Guard.h"
 #include "compiler/emit/LlvmOptions.h"

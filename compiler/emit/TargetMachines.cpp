@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A small pool, by the options that make a target machine.
 #include "compiler/emit/TargetMachines.h"
 #include "compiler/emit/LlvmOptions.h"
 #include "support/Error.h"

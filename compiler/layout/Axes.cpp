@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Each operation on the axes of a tile as a change of the bases of its layout.
 #include "compiler/layout/Axes.h"
 #include "compiler/layout/Fit.h"
 #include "support/Error.h"

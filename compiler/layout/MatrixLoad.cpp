@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Looks in a layout for the rows of 16 bytes that ldmatrix reads, plain or transposed.
 #include "compiler/layout/MatrixLoad.h"
 #include <algorithm>
 #include <bit>

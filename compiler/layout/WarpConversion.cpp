@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds the swaps of register and lane bits, and the shuffles, that make one layout of the other.
 #include "compiler/layout/WarpConversion.h"
 
 using namespace heddle::layout;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds the innermost source position of a location, and drops what MLIR adds to a message.
 #include "compiler/pipeline/Diagnostics.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "mlir/AsmParser/AsmParser.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which kinds of binaries can be disassembled here: host code; PTX is text already.
 #include "compiler/pipeline/Inspect.h"
 #include "support/Error.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads names, types and divisibility from the arguments of the kernel's function.
 #include "compiler/pipeline/KernelArguments.h"
 #include "compiler/dialects/triton/Triton.h"
 

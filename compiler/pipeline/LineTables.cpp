@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes LLVM's debug information from the locations of operations: one scope for each source file and function.
 #include "compiler/pipeline/LineTables.h"
 #include "compiler/pipeline/Diagnostics.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Wraps a phase as an MLIR pass and registers it, so that heddle-opt runs phases alone.
 #include "compiler/pipeline/PhasePasses.h"
 #include "chips/Chip.h"
 #include "compiler/dialects/simt/Simt.h"

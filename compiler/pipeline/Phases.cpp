@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The three tables of phases, host, NVIDIA and AMD, and the functions that their rows call.
 #include "compiler/pipeline/Phases.h"
 #include "binary/AmdAbi.h"
 #include "binary/AmdCodeObject.h"

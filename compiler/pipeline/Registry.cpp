@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Registers the dialects of inputs and every pass, for heddle-opt.
 #include "compiler/pipeline/Registry.h"
 #include "compiler/dialects/peer/Peer.h"
 #include "compiler/dialects/simt/Simt.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Numbers the operations that can report, and describes each for the package.
 #include "compiler/sites/Sites.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "mlir/IR/Location.h"

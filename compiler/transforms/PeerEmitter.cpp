@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loads fields of the group's record, computes addresses of other ranks, and writes the error record.
 #include "compiler/transforms/PeerEmitter.h"
 
 using namespace mlir;

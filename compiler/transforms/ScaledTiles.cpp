@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Decodes formats and scales by shifts, masks and multiplications of tiles, the same for every target.
 #include "compiler/transforms/ScaledTiles.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include <limits>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes the inputs of each example and its expected result.
 #include "examples/builder/Cases.h"
 #include "chips/Chip.h"
 #include "compiler/pipeline/Compile.h"

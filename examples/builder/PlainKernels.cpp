@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One plain loop nest for each kernel, which shares nothing with the compiler.
 #include "examples/builder/PlainKernels.h"
 #include <algorithm>
 #include <cmath>

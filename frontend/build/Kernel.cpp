@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keeps the kernel that is being recorded, runs the C++ function once, and reports faults at its C++ position.
 #include "frontend/build/Kernel.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "frontend/build/Emitter.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One method for each operation that generated kernels need; operands are splat where their shapes differ.
 #include "frontend/tile/TileWriter.h"
 #include "compiler/dialects/triton/TritonBuilders.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

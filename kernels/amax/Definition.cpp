@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The largest magnitude of an array: by atomics in one launch, or by a partial result of each block and a second
+// launch.
 #include "kernels/Kernels.h"
 #include "kernels/amax/Amax.h"
 #include "support/BufferSpec.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Blocks that fit and blocks that the edge cuts, on every device, against the plain reference.
 #include "kernels/TestCalls.h"
 #include <cmath>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Expert weights with contiguous rows and with contiguous columns, against the plain reference.
 #include "kernels/TestCalls.h"
 
 using namespace heddle;

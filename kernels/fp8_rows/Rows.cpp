@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kernel of one scale for each row, by tiles of rows: their widths, and the body that several kernels share.
 #include "kernels/fp8_rows/Rows.h"
 #include "kernels/Quantise.h"
 #include "support/Error.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sizes, strides and special numbers of row-wise quantisation, and the refusals that all library kernels share.
 #include "kernels/Calls.h"
 #include "kernels/TestCalls.h"
 #include <cmath>

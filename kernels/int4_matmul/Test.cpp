@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sums that are exact have the same bits for every group size and split along K.
 #include "kernels/TestCalls.h"
 
 using namespace heddle;

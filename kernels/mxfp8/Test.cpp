@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Both directions and rounding modes on blocks with special numbers, and back.
 #include "kernels/TestCalls.h"
 #include <cmath>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes frames, and reads them from bytes that come in pieces.
 #include "runtime/processes/Frame.h"
 #include "support/Hash.h"
 #include <algorithm>

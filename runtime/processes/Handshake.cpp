@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Rank 0 talks to all that connect at once, each with a deadline, until every rank is there or a process is refused.
 #include "runtime/processes/Handshake.h"
 #include "runtime/processes/Secret.h"
 #include "support/Sha256.h"

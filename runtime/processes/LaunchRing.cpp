@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lock-free reads and writes of the pages: the last launches of each rank, as a number and a hash.
 #include "runtime/processes/LaunchRing.h"
 #include "runtime/processes/Sockets.h"
 #include <atomic>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads each launcher's variables; those that contradict each other or are no numbers are errors that quote them.
 #include "runtime/processes/Launcher.h"
 #include "support/Error.h"
 #include "support/Hash.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The variables of each launcher, whole, in part and wrong.
 #include "runtime/processes/Launcher.h"
 #include "support/TestError.h"
 #include <cstdlib>

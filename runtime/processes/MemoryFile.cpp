@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes and checks memory files: size, seals and owner, before anything of them is mapped.
 #include "runtime/processes/MemoryFile.h"
 #include "runtime/processes/Sockets.h"
 #include <cerrno>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Connects every pair of processes, checks who is at the other end, and sends packets with descriptors.
 #include "runtime/processes/NeighbourSockets.h"
 #include "runtime/processes/Handshake.h"
 #include "runtime/processes/Secret.h"

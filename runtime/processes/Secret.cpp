@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads the secret from its file or variable, and refuses files that others can read.
 #include "runtime/processes/Secret.h"
 #include "support/Error.h"
 #include "support/File.h"

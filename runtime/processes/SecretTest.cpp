@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Files with every fault that makes a secret none, and that random bytes differ.
 #include "runtime/processes/Secret.h"
 #include "support/File.h"
 #include "support/TestError.h"

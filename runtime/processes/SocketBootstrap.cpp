@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Chooses the kind of bootstrap from its address, with what the launcher's variables fill in.
 #include "runtime/processes/SocketBootstrap.h"
 #include "runtime/processes/Handshake.h"
 #include "runtime/processes/Launcher.h"

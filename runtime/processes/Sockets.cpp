@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Addresses, listening and connecting, with errors that say which address and why; every wait has a deadline.
 #include "runtime/processes/Sockets.h"
 #include <cerrno>
 #include <charconv>

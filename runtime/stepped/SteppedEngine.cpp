@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The queues, the order in which they go on, and the lock that host functions open.
 #include "runtime/stepped/SteppedEngine.h"
 #include "runtime/drivers/host/HostThreads.h"
 #include "support/Error.h"

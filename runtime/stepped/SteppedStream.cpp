@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Pushes commands for copies, launches, host functions and events, and waits by making the engine go on.
 #include "runtime/stepped/SteppedStream.h"
 #include "runtime/Device.h"
 #include "support/Error.h"

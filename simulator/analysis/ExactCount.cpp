@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Begins with the counter's capacity, and lowers the count to that of the first operation that something needs.
 #include "simulator/analysis/ExactCount.h"
 #include "simulator/instructions/WaitCounts.h"
 #include <algorithm>

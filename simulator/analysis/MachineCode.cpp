@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Decodes from the entry along all branches, then cuts what was found into blocks and finds the loops.
 #include "simulator/analysis/MachineCode.h"
 #include "simulator/decode/Decoder.h"
 #include <algorithm>

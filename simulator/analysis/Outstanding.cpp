@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What each instruction is to the counters, and the operations in flight by age, as sets that are joined.
 #include "simulator/analysis/Outstanding.h"
 #include "simulator/analysis/MachineCode.h"
 #include "simulator/instructions/WaitCounts.h"

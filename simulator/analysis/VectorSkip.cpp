@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Propagates the bit forward from the instructions that may set it.
 #include "simulator/analysis/VectorSkip.h"
 #include "simulator/instructions/HardwareRegisters.h"
 

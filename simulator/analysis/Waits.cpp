@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Joins what is in flight over the blocks, describes each wait, and walks on to the first need.
 #include "simulator/analysis/Waits.h"
 #include "simulator/analysis/Outstanding.h"
 #include "simulator/analysis/VectorSkip.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Small programs: their blocks and loops, what each wait waits for, and which waits are too long.
 #include "simulator/analysis/Waits.h"
 #include "simulator/decode/TestAssembler.h"
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Recomputes addresses before bits are dropped, since the memory system sees them only afterwards.
 #include "simulator/checks/AccessCheck.h"
 #include "simulator/instructions/BufferDescriptor.h"
 #include "simulator/instructions/ScalarMemory.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The table of checks, with names and justifications, and the sets that `--checks` names.
 #include "simulator/state/CheckSet.h"
 #include "support/Error.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes the checks that a set names, and keeps what they know of each wave for as long as it lives.
 #include "simulator/checks/Checks.h"
 #include "simulator/memory/MemoryPort.h"
 #include "simulator/state/Workgroup.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The text of a finding, and addresses as they are in the file.
 #include "simulator/checks/Findings.h"
 #include "simulator/state/Workgroup.h"
 #include <fmt/format.h>
@@ -62,6 +63,8 @@ void Findings::add(Check check, const Site &first, const Site &second, const Lik
   finding.firstPc = first.instruction ? pcInFile(first.instruction->pc) : 0;
   finding.secondPc = second.instruction ? pcInFile(second.instruction->pc) : 0;
   found.push_back(std::move(finding));
+  if (onNew)
+    onNew(found.back(), first, second);
 }
 
 } // namespace heddle::simulator

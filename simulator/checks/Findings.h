@@ -56,6 +56,8 @@ public:
   /// Code from `base` on belongs to a file whose address 0 is there.
   void addCode(uint64_t base, uint64_t sizeBytes) { code[base] = sizeBytes; }
   bool severalDevices = false; ///< whether lines name the device
+  /// Called for each new finding; `second` may have no instruction.
+  std::function<void(const Finding &finding, const Site &first, const Site &second)> onNew;
 
   /// `make()` gives a Finding without pcs and count; it is called only for the first of its kind at these two
   /// instructions. `second` may have no instruction.

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes the requests of a workgroup compactly, and makes them again when its turn has come.
 #include "simulator/checks/GroupRecorder.h"
 #include "simulator/checks/Checks.h"
 #include "simulator/state/Fault.h"

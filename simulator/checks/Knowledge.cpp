@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sorted vectors that copies share until one of them changes.
 #include "simulator/checks/Knowledge.h"
 #include <algorithm>
 

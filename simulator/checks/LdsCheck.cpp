@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Follows waits and barriers, and hands each LDS access to the shadow. Reports are in LdsReports.cpp.
 #include "simulator/checks/LdsCheck.h"
 #include "simulator/checks/Checks.h"
 #include "simulator/memory/MemoryPort.h"

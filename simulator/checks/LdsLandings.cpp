@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A queue by time, from which entries go as soon as a barrier has ordered them.
 #include "simulator/checks/LdsLandings.h"
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Compares an access with the last writers and readers of its dwords, which are split in bytes where needed.
 #include "simulator/checks/LdsShadow.h"
 #include <bit>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The assumed latencies and issue cycles, and the severities that follow from the time between two accesses.
 #include "simulator/checks/Likelihood.h"
 #include "support/Error.h"
 #include <algorithm>

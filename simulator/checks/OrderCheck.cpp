@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What each instruction adds to the knowledge of a wave, and the comparison of accesses. Reports are in
+// OrderReports.cpp.
 #include "simulator/checks/OrderCheck.h"
 #include "simulator/checks/Checks.h"
 #include "simulator/state/Apertures.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Blocks, segments and cells: a record is split only where accesses differ, so that most of memory needs few.
 #include "simulator/checks/OrderShadow.h"
 #include <algorithm>
 #include <utility>

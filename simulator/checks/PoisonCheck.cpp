@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Starts waves with poison, and reports addresses, branches and other uses that depend on it.
 #include "simulator/checks/PoisonCheck.h"
 #include "simulator/checks/Checks.h"
 #include "simulator/instructions/LaneMoves.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A flag for each byte, in LDS, scratch and global memory, set and read with the requests of waves.
 #include "simulator/checks/PoisonMemory.h"
 #include "simulator/instructions/LocalTranspose.h"
 #include "simulator/instructions/MemoryAccess.h"

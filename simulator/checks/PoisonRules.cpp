@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One function for each kind of instruction, on bits of values and bits of poison.
 #include "simulator/checks/PoisonRules.h"
 #include <unordered_map>
 

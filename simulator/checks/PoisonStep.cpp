@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sorts instructions by the rule that they follow once, and applies it to rows of lanes.
 #include "simulator/checks/PoisonStep.h"
 #include "simulator/instructions/LaneModifiers.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keeps the loads in flight of each wave, and compares every instruction's registers with them.
 #include "simulator/checks/RegisterCheck.h"
 #include "simulator/checks/Checks.h"
 #include "simulator/instructions/RelativeRegisters.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Derives the registers from operands, mnemonic and row.
 #include "simulator/checks/RegisterUse.h"
 
 namespace heddle::simulator {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Counts by buffer, and makes one note for each.
 #include "simulator/checks/SlackReads.h"
 #include <algorithm>
 #include <fmt/format.h>

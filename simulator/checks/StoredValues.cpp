@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A ring of words with the values of stores, oldest out first.
 #include "simulator/checks/StoredValues.h"
 #include <bit>
 #include <cstring>

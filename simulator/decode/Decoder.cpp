@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Puts disassembler, parser and table together; what one of them does not know becomes a fault when it is reached.
 #include "simulator/decode/Decoder.h"
 #include "chips/Chip.h"
 #include "simulator/decode/InstructionParser.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Operands and modifiers of every form are parsed, and random words never crash the decoder.
 #include "simulator/decode/Decoder.h"
 #include "simulator/decode/InstructionParser.h"
 #include "simulator/decode/TestAssembler.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes LLVM's disassembler, and keeps from it the encodings that it does not survive.
 #include "simulator/decode/Disassembler.h"
 #include "support/Error.h"
 #include "llvm/MC/MCAsmInfo.h"

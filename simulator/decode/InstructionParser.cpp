@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Splits the text into mnemonic, operands and modifiers; a word that it does not know is kept by name.
 #include "simulator/decode/InstructionParser.h"
 #include "simulator/decode/ModifierParser.h"
 #include "simulator/decode/TextNumbers.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Asks LLVM's DWARF reader, to which a damaged table is as good as none.
 #include "simulator/decode/SourceLines.h"
 #include "llvm/DebugInfo/DWARF/DWARFContext.h"
 #include "llvm/Object/ObjectFile.h"
@@ -10,6 +11,20 @@ namespace {
 /// A damaged table is as good as none.
 void ignore(llvm::Error error) {
   llvm::consumeError(std::move(error));
+}
+
+using FileNames = llvm::DILineInfoSpecifier::FileLineInfoKind;
+
+/// `context` may be null.
+std::optional<llvm::DILineInfo> lineInfo(llvm::DWARFContext *context, uint64_t address, FileNames names) {
+  if (!context)
+    return std::nullopt;
+  std::optional<llvm::DILineInfo> line =
+      context->getLineInfoForAddress({address, llvm::object::SectionedAddress::UndefSection},
+                                     llvm::DILineInfoSpecifier(names, llvm::DINameKind::None));
+  if (!line || line->Line == 0 || line->FileName == llvm::DILineInfo::BadString)
+    return std::nullopt;
+  return line;
 }
 
 } // namespace
@@ -39,16 +54,16 @@ SourceLines::SourceLines(std::string file) : state(std::make_unique<State>()) {
 SourceLines::~SourceLines() = default;
 
 std::optional<SourcePlace> SourceLines::find(uint64_t address) const {
-  if (!state->context)
-    return std::nullopt;
-  using Kind = llvm::DILineInfoSpecifier::FileLineInfoKind;
-  std::optional<llvm::DILineInfo> line =
-      state->context->getLineInfoForAddress({address, llvm::object::SectionedAddress::UndefSection},
-                                            llvm::DILineInfoSpecifier(Kind::BaseNameOnly, llvm::DINameKind::None));
-  if (!line || line->Line == 0 || line->FileName == llvm::DILineInfo::BadString)
+  std::optional<llvm::DILineInfo> line = lineInfo(state->context.get(), address, FileNames::BaseNameOnly);
+  if (!line)
     return std::nullopt;
   // What debug information calls a base name is a whole path where the compiler was given one.
   return SourcePlace{line->FileName.substr(line->FileName.rfind('/') + 1), line->Line, line->Column};
+}
+
+std::string SourceLines::pathAt(uint64_t address) const {
+  std::optional<llvm::DILineInfo> line = lineInfo(state->context.get(), address, FileNames::AbsoluteFilePath);
+  return line ? line->FileName : "";
 }
 
 std::string SourceLines::lineAt(uint64_t address) const {

@@ -22,6 +22,9 @@ public:
   ~SourceLines();
 
   std::optional<SourcePlace> find(uint64_t address) const;
+  /// The path of the source file as the compiler was given it, made absolute by the folder that it ran in; empty where
+  /// nothing is known. The file may be on another machine.
+  std::string pathAt(uint64_t address) const;
   /// `softmax.cl:12`; empty where nothing is known.
   std::string lineAt(uint64_t address) const;
 

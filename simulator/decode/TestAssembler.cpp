@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Assembles with LLVM, decodes with the simulator, and executes on a wave of its own.
 #include "simulator/decode/TestAssembler.h"
 #include "simulator/decode/Decoder.h"
 #include "simulator/instructions/LaneModifiers.h"

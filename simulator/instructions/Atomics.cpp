@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sums of two 16-bit floats in a word, with the roundings of the formats, and the fault for unaligned addresses.
 #include "simulator/instructions/Atomics.h"
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes a chip's table of all families once.
 #include "simulator/instructions/Families.h"
 #include "simulator/instructions/InstructionTable.h"
 

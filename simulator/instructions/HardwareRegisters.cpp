@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The few registers that kernels read: MODE, the wave's place, and those that are constant here.
 #include "simulator/instructions/HardwareRegisters.h"
 #include "simulator/state/Fault.h"
 #include "simulator/state/Workgroup.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Adds rows, refuses two of one mnemonic, and finds them by name.
 #include "simulator/instructions/InstructionTable.h"
 #include "support/Error.h"
 #include <string>

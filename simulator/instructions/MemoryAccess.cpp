@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where an address leads, global memory, LDS or scratch, and the faults of those that lead nowhere.
 #include "simulator/instructions/MemoryAccess.h"
 #include "simulator/state/Apertures.h"
 #include "simulator/state/Fault.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Chooses halves and signs by op_sel and neg modifiers, and puts the results together again.
 #include "simulator/instructions/PackedFrame.h"
 
 namespace heddle::simulator {

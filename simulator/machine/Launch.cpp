@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Fills the argument segment and the dispatch packet, and sets the registers in the order of the descriptor's bits.
 #include "simulator/machine/Launch.h"
 #include "chips/Chip.h"
 #include "simulator/memory/Pattern.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The schedules, the step of a wave, barriers, and how a launch ends when nothing can go on.
 #include "simulator/machine/Machine.h"
 #include "simulator/instructions/RelativeRegisters.h"
 #include "simulator/machine/Resident.h"

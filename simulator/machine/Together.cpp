@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Worker threads with machines of their own; what they did is taken over in the order of the workgroups.
 #include "simulator/machine/Together.h"
 #include <algorithm>
 #include <system_error>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Allocates at fixed addresses with gaps, and words the errors for addresses in the gaps.
 #include "simulator/memory/AddressSpace.h"
 #include "simulator/state/Fault.h"
 #include "support/Error.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// An open hash table of lines with masks of valid and dirty bytes.
 #include "simulator/memory/Cache.h"
 #include <cstring>
 

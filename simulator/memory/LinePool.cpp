@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Blocks of large pages, cut into lines.
 #include "simulator/memory/LinePool.h"
 #include <cstdint>
 #include <new>

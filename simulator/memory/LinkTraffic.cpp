@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sorts the bytes of each request by the device that owns them, and closes a window after so many.
 #include "simulator/memory/LinkTraffic.h"
 #include "simulator/memory/AddressSpace.h"
 #include "simulator/memory/MemoryRequest.h"

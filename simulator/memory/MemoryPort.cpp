@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Queues of requests for each wave, and the points at which policies and waits let their events happen.
 #include "simulator/memory/MemoryPort.h"
 #include "simulator/state/Apertures.h"
 #include <algorithm>

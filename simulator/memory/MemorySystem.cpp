@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loads, stores and atomics through the caches, by scope, and what write-backs and invalidations do to lines.
 #include "simulator/memory/MemorySystem.h"
 #include <algorithm>
 #include <bit>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Private stores over shared memory, the ranges read and written, and whether a second workgroup touched them.
 #include "simulator/memory/Speculation.h"
 #include "simulator/state/Fault.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Counts the distinct lines of each request as it is issued.
 #include "simulator/memory/TransactionCounter.h"
 #include "simulator/memory/LineSet.h"
 #include "simulator/state/Apertures.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A flag for each block until it is written in part, then one for each byte.
 #include "simulator/memory/UnwrittenBytes.h"
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Digests of each wave's accesses, in the order in which others could see them.
 #include "simulator/mutations/AccessTrace.h"
 #include "simulator/state/Workgroup.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keeps the requests of each wave with its steps, and looks for pairs that a wait or a barrier separates.
 #include "simulator/mutations/GroupLog.h"
 #include "simulator/memory/MemoryPort.h"
 #include <algorithm>

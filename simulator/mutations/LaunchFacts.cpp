@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// For each site the reason why its mutant is the same, kept for as long as no run shows otherwise.
 #include "simulator/mutations/LaunchFacts.h"
 #include "simulator/memory/MemoryPort.h"
 #include "simulator/state/Workgroup.h"

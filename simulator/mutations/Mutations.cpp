@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kinds of changes, and the bytes of each for the encodings of the instructions that they fit.
 #include "simulator/mutations/Mutations.h"
 #include "simulator/instructions/InstructionTable.h"
 #include "simulator/instructions/WaitCounts.h"

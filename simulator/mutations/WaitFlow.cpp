@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Data flow over machine code, along all paths until nothing grows; where it cannot follow, it says nothing.
 #include "simulator/mutations/WaitFlow.h"
 #include "simulator/instructions/HardwareRegisters.h"
 #include "simulator/mutations/Sequence.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Puts a line together, with the source of its instruction where that is known.
 #include "simulator/state/ReportLine.h"
 #include <fmt/format.h>
 

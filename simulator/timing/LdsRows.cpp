@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The orders in which lanes are served, and the words of each group by bank.
 #include "simulator/timing/LdsRows.h"
 
 namespace heddle::simulator {

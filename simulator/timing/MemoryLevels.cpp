@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The vector cache by the last use of its lines, and bits of each line for the XCDs that have it.
 #include "simulator/timing/MemoryLevels.h"
 
 namespace heddle::simulator {

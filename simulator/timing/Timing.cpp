@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Chooses the workgroups of one compute unit, times them, and scales the result to the launch.
 #include "simulator/timing/Timing.h"
 #include "simulator/memory/LineSet.h"
 #include "simulator/state/Workgroup.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes the events as JSON, with instructions of one kind in a row as one slice.
 #include "simulator/timing/TraceEvents.h"
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>

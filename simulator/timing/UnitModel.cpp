@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Issues what waves give it, cycle by cycle, and books each idle cycle to what was waited for.
 #include "simulator/timing/UnitModel.h"
 #include "simulator/timing/UnitWaves.h"
 #include <algorithm>

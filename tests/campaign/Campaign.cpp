@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Options of all campaigns, the loop over seeds, and the files in which a failing case is kept.
 #include "tests/campaign/Campaign.h"
 #include "support/Error.h"
 #include "support/File.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Compares output by output, within what two correct executors may differ.
 #include "tests/fuzz/Compare.h"
 #include "support/Error.h"
 #include "tests/reference/SoftFloat.h"

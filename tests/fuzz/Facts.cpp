@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Ranges and errors of each type, and how they join and round.
 #include "tests/fuzz/Facts.h"
 #include "mlir/IR/TypeUtilities.h"
 #include "tests/reference/Tile.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Drops operations in ever smaller groups, and keeps a drop where the difference stays.
 #include "tests/fuzz/Reduce.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Chooses bases at random: permuted, with copies, swizzled or padded, within what a chip's warps have.
 #include "tests/gluon_programs/Layouts.h"
 #include <algorithm>
 #include <bit>

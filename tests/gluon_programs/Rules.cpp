@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A table of expressions by rule, tried in order.
 #include "tests/gluon_programs/Rules.h"
 #include <regex>
 #include <utility>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Runs a program under schedules, compares memory, and holds refusals against what the program plants.
 #include "tests/gluon_programs/Runner.h"
 #include "compiler/pipeline/Compile.h"
 #include "runtime/Driver.h"

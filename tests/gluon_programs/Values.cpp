@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Wraps integers to their type, and encodes them in each format of floats.
 #include "tests/gluon_programs/Values.h"
 #include "support/Error.h"
 #include "tests/reference/SoftFloat.h"

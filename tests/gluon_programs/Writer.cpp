@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Collects the lines of a module and its buffers, with one alias for each encoding.
 #include "tests/gluon_programs/Writer.h"
 #include <cstring>
 #include <fmt/format.h>

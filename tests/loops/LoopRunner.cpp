@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Compiles a loop for each number of stages, runs it with checks, and compares with the evaluator.
 #include "tests/loops/LoopRunner.h"
 #include "compiler/pipeline/Compile.h"
 #include "runtime/drivers/simulated/SimulatedDriver.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Chooses sizes, types, masks and addresses of a loop by its seed.
 #include "tests/loops/RandomLoop.h"
 #include "tests/fuzz/Random.h"
 #include <algorithm>

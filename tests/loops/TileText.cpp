@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One function for each operation, with the type text that Triton's printer would give.
 #include "tests/loops/TileText.h"
 #include <fmt/format.h>
 #include <fmt/ranges.h>

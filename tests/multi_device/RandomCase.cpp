@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Chooses collective, group, sizes, plan and kind of call by the seed, without what is refused.
 #include "tests/multi_device/RandomCase.h"
 #include "chips/Chip.h"
 #include "collectives/Reference.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes executors by name, writes kernels of a few operations, and compares their results.
 #include "tests/numerics/Support.h"
 #include <cctype>
 #include <cstdlib>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Compiles a kernel, makes the records of its ranks, and launches it on each.
 #include "tests/peer/Ranks.h"
 #include "compiler/pipeline/Compile.h"
 #include "runtime/Driver.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Turns values of the evaluator into buffers and back.
 #include "tests/program/RunModule.h"
 #include "tests/multi_device/TestDevices.h"
 

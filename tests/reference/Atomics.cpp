@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Sums, extrema and bit operations on the bits of each type.
 #include "tests/reference/Atomics.h"
 #include "support/Error.h"
 #include <cmath>

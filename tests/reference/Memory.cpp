@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds the buffer of an address, and throws for what is in none.
 #include "tests/reference/Memory.h"
 #include "support/Error.h"
 #include <cstring>

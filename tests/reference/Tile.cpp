@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Types, shapes and indices of tiles, and tiles of one value.
 #include "tests/reference/Tile.h"
 #include "compiler/dialects/triton/Triton.h"
 #include "support/Error.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Loops over types and operations, and leaves out the pairs that LLVM has not.
 #include "GeneratedKernels.h"
 #include <fmt/format.h>
 #include <map>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Compiles for the chip with LLVM's AMDGPU back end and for this process with its JIT, and makes the inputs.
 #include "KernelPair.h"
 #include "binary/AmdCodeObject.h"
 #include "compiler/emit/SharedObject.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Holds every file to the rules that a reader of one change overlooks: licence line, marks, paths, size, generated files."""
+"""Holds every file to the rules that a reader of one change overlooks: licence line, opening, marks, paths, size, generated files."""
 import pathlib
 import re
 
@@ -10,6 +10,8 @@ LARGEST_BYTES = 1 << 20
 LICENCE = "SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception"
 SOURCES = (".cpp", ".h", ".c", ".td", ".py", ".sh")
 SCRIPT = re.compile(r"#!.*\b(bash|sh|python3)\b")
+COMMENT = re.compile(r"\s*(?://|#(?!\s*(?:include|pragma|if|define)\b)|\*(?!/))(.*)")
+MOST_OPENING = 5
 FOREIGN = ("tests/corpus/",)  # other people's files, kept as they came
 MARK = re.compile(r"\b(?:TODO|FIXME|XXX|HACK)\b(?!.{0,3}#\d)")  # marks without their issue, '(#12)'
 # A folder of one person's or one machine's.
@@ -28,6 +30,36 @@ def is_source(path, text):
     return path.endswith(SOURCES) or bool("." not in pathlib.PurePath(path).name and SCRIPT.match(text))
 
 
+def opening(lines):
+    """The comment after the licence line that says what the file is, up to an empty line, a list or the end of the comment."""
+    after = next((number for number, line in enumerate(lines[:3], 1) if LICENCE in line), len(lines))
+    rest = lines[after:]
+    found = []
+    if rest and rest[0].startswith('"""'):
+        for line in "\n".join(rest)[3:].split('"""')[0].splitlines():
+            if not line.strip() or (found and line.startswith("  ")):
+                break
+            found.append(line)
+        return found
+    for line in rest:
+        match = COMMENT.match(line)
+        if not match or not match[1].strip(" */") or (found and match[1].startswith("  ")):
+            break
+        found.append(match[1])
+    return found
+
+
+def check_opening(path, lines):
+    if not any(LICENCE in line for line in lines[:3]):
+        return [f"{path}:1: error: the licence line is missing; open the file with '{LICENCE}'"]
+    count = len(opening(lines))
+    if count == 0:
+        return [f"{path}:2: error: the file does not say what it is; after the licence line comes a comment of one to five lines"]
+    if count > MOST_OPENING:
+        return [f"{path}:2: error: {count} lines say what the file is, {MOST_OPENING} are the most; end them with an empty comment line"]
+    return []
+
+
 def may_name_chips(path):
     name = pathlib.PurePath(path).name
     return path.startswith(("chips/", "tests/")) or not name.endswith((".cpp", ".h")) or "Test" in name
@@ -44,8 +76,8 @@ def check_file(root, path):
         return []
     findings = []
     lines = text.splitlines()
-    if is_source(path, text) and not any(LICENCE in line for line in lines[:3]):
-        findings.append(f"{path}:1: error: the licence line is missing; open the file with '{LICENCE}'")
+    if is_source(path, text):
+        findings += check_opening(path, lines)
     if path.startswith(FOREIGN) or path == "LICENSE":
         return findings
     if not path.startswith("tests/structure/") and any(GENERATED_TEXT.search(line) for line in lines[:5]):

@@ -8,16 +8,18 @@ import tempfile
 import unittest
 
 sys.dont_write_bytecode = True
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "docs" / "site"))
 
 import break_sources  # noqa: E402
 import check_docs  # noqa: E402
 import check_filters  # noqa: E402
 import check_layers  # noqa: E402
 import check_portable  # noqa: E402
+import check_site  # noqa: E402
 import check_source  # noqa: E402
 import check_words  # noqa: E402
 
-LICENCE = "// " + check_source.LICENCE + "\n"
+LICENCE = "// " + check_source.LICENCE + "\n// What this file is.\n"
 TREE = {
     "layers.txt": "support:\ncompiler/a: support <mlir>\ncompiler/b: compiler/a\n",
     "support/Error.h": LICENCE + "#include <string>\n",
@@ -27,8 +29,8 @@ TREE = {
     "tests/Whole.cpp": LICENCE + '#include "compiler/a/A.h"\n',
     "docs/page.md": "# A page\n\nSee [the other](other.md#its-part), `support/Error.h`, `B.h` and `docs/NAME.md`.\n",
     "docs/other.md": "# Other\n\n## Its part\n\n```sh\n./dev build\nbin/heddle compile --target host docs/page.md\n```\n",
-    "dev": "#!/bin/sh\n# " + check_source.LICENCE + "\necho 'usage:\n  build  builds'\n",
-    "bin/heddle": "#!/bin/sh\n# " + check_source.LICENCE + "\necho '  compile  compiles\n  --target CHIP'\n",
+    "dev": "#!/bin/sh\n# " + check_source.LICENCE + "\n# What it is.\necho 'usage:\n  build  builds'\n",
+    "bin/heddle": "#!/bin/sh\n# " + check_source.LICENCE + "\n# What it is.\necho '  compile  compiles\n  --target CHIP'\n",
 }
 
 
@@ -118,11 +120,25 @@ class Source(Checks):
         for path, text in [("a.cpp", "int a;\n"), ("a.td", ""), ("a.py", ""), ("a.sh", ""), ("run", "#!/bin/sh\n")]:
             self.check(path, text, f"{path}:1: error: the licence line is missing")
 
+    def test_opening(self):
+        line = "// " + check_source.LICENCE + "\n"
+        for text in ("int a;\n", '#include "a.h"\n', "\n// late\n", "#pragma once\n// late\n"):
+            self.check("a.cpp", line + text, "a.cpp:2: error: the file does not say what it is")
+        self.check("a.py", "# " + check_source.LICENCE + "\nimport os\n", "a.py:2: error: the file does not say what it is")
+        self.check("a.cpp", line + "// long\n" * 6, "a.cpp:2: error: 6 lines say what the file is, 5 are the most")
+
+    def test_openings_that_are_fine(self):
+        line = "// " + check_source.LICENCE + "\n"
+        for text in ("// long\n" * 5, "// It is a list:\n" + "//   one\n" * 9, "// It is.\n//\n" + "// more\n" * 9):
+            self.check("a.cpp", line + text)
+        self.check("a.py", "# " + check_source.LICENCE + '\n"""What it is:\n  usage\n' + "  usage\n" * 9 + '"""\n')
+        self.check("a.c", "/* " + check_source.LICENCE + "\n * What it is. */\n")
+
     def test_any_failure(self):
         self.check("a.test", "RUN: no" + "t heddle compile x.ttir\n", "a.test:1: error: `not` takes any failure")
 
     def test_mark_without_issue(self):
-        self.check("a.h", LICENCE + "// TO" + "DO: more\n", "a.h:2: error: 'TO" + "DO' without an issue")
+        self.check("a.h", LICENCE + "// TO" + "DO: more\n", "a.h:3: error: 'TO" + "DO' without an issue")
         self.check("a.md", "FIX" + "ME later #3\n", "'FIX" + "ME' without an issue")
 
     def test_mark_with_issue(self):
@@ -130,13 +146,13 @@ class Source(Checks):
 
     def test_machine_path(self):
         self.check("a.md", "see /ho" + "me/ada/heddle\n", "a.md:1: error: a path of one machine")
-        self.check("a.h", LICENCE + '#define ROOT "/ro' + 'ot/x"\n', "a.h:2: error: a path of one machine")
+        self.check("a.h", LICENCE + '#define ROOT "/ro' + 'ot/x"\n', "a.h:3: error: a path of one machine")
 
     def test_paths_that_are_fine(self):
         self.check("a.md", "framework/x, docs/home/x, https://a.example/work/x, /usr/lib/llvm-22\n")
 
     def test_chip_by_name(self):
-        asked = "a.cpp:2: error: a chip is asked for by name"
+        asked = "a.cpp:3: error: a chip is asked for by name"
         self.check("a.cpp", LICENCE + "bool b = &chip == &gfx950" + "Chip;\n", asked + ", 'gfx950Chip'")
         self.check("a.cpp", LICENCE + 'bool b = chip.name == "gfx' + '950";\n', asked)
         self.check("a.cpp", LICENCE + "bool b = chip.laneSwaps; // of gfx950\n")
@@ -213,7 +229,7 @@ class Words(Checks):
                    "docs/page.md:3: error: 'behind' is a retired word; write: after, before")
 
     def test_message(self):
-        self.check("compiler/a/A.cpp", LICENCE + 'fail("Nobody reads this");\n', "A.cpp:2: error: 'Nobody' is a retired word")
+        self.check("compiler/a/A.cpp", LICENCE + 'fail("Nobody reads this");\n', "A.cpp:3: error: 'Nobody' is a retired word")
 
     def test_what_is_no_message(self):
         self.check("compiler/a/A.cpp", LICENCE + "int nobody; // nobody\n")
@@ -223,8 +239,8 @@ class Words(Checks):
 
     def test_names(self):
         self.check("docs/meeting.md", "# A page\n", "docs/meeting.md:1: error: the name 'meeting.md' has a retired word, 'meeting'")
-        self.check("tools/Run.cpp", LICENCE + 'option("--early-launch");\n', "Run.cpp:2: error: the name '--early-launch' has")
-        self.check("include/heddle.h", LICENCE + "void heddle_meeting();\n", "heddle.h:2: error: the name 'heddle_meeting' has")
+        self.check("tools/Run.cpp", LICENCE + 'option("--early-launch");\n', "Run.cpp:3: error: the name '--early-launch' has")
+        self.check("include/heddle.h", LICENCE + "void heddle_meeting();\n", "heddle.h:3: error: the name 'heddle_meeting' has")
 
 
 class Breaks(unittest.TestCase):
@@ -252,6 +268,33 @@ class Portable(unittest.TestCase):
     def test_no_versions(self):
         findings, _ = check_portable.check("x", self.HEADERS, "", "2.36")
         self.assertEqual(len(findings), 1)
+
+
+@unittest.skipUnless(check_site.find_browser(), "there is no Chromium")
+class Site(unittest.TestCase):
+    """Each test starts a browser once."""
+    PAGES = {"index.html": "<h1 id='top'>a</h1><a href='b/'>b</a><a href='b/#part'>part</a>",
+             "b/index.html": "<h2 id='part'>b</h2><a href='../#top'>back</a><a href='https://example.com/'>elsewhere</a>", "404.html": "none"}
+
+    def findings(self, **changed):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in {**self.PAGES, **{key.replace("__", "/"): text for key, text in changed.items()}}.items():
+                file = pathlib.Path(folder) / (name if name.endswith(".html") else name + ".html")
+                file.parent.mkdir(parents=True, exist_ok=True)
+                file.write_text("<!DOCTYPE html><link rel='icon' href='data:,'>" + text)
+            return [finding.replace(folder, "") for finding in check_site.check(folder, check_site.find_browser())]
+
+    def test_clean(self):
+        self.assertEqual(self.findings(), [])
+
+    def test_each_fault(self):
+        found = "\n".join(self.findings(
+            b__index="<h2>b</h2><img src='none.png'><script>console.error('oh')</script><script>f()</script><a href='/gone/'>gone</a>",
+            lost__index="lost"))
+        for part in ("/lost/: error: no link leads from the start page", "/gone/: error: a page asks for this file", "console: oh",
+                     "console: Uncaught ReferenceError", "/b/: error: the picture '/b/none.png' is not shown",
+                     "/: error: '/b/' has no anchor '#part'"):
+            self.assertIn(part, found)
 
 
 class Filters(unittest.TestCase):

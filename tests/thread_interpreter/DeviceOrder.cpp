@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Vector clocks of threads, streams and addresses, and the comparison at each access.
 #include "tests/thread_interpreter/DeviceOrder.h"
 #include "tests/thread_interpreter/Machine.h"
 #include <algorithm>

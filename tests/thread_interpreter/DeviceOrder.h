@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What is ordered before what in device memory, by vector clocks over the threads of all ranks and the streams of the
 // host: an access that another agent's conflicting access is not ordered before is a race, whatever value it sees.
+//
 // The rules are those of PTX's memory consistency model: a release that an acquire reads from orders what came before
 // it, and what its thread knows of others; a barrier of a block orders its threads; a relaxed access orders nothing,
 // but a relaxed store comes behind the end of its stream's earlier kernels and copies, which is a release; two strong

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Memory, code and launches of all devices, and the turns of their blocks.
 #include "tests/threads_driver/Engine.h"
 #include "support/Error.h"
 #include "support/Hash.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Devices of the runtime's interface over the one engine.
 #include "tests/threads_driver/ThreadsDriver.h"
 #include "support/Error.h"
 #include "tests/threads_driver/ThreadsStream.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Checks a launch and makes the command that starts it.
 #include "tests/threads_driver/ThreadsStream.h"
 #include "runtime/Device.h"
 #include "support/Error.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Registers the dialect; the text of layouts, which are long and therefore have aliases.
 #include "compiler/dialects/simt/Simt.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A mnemonic that two dialects share is told apart by its operand.
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include <gtest/gtest.h>
 

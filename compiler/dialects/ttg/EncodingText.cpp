@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads the keys of an encoding in any order, with an error for each that is missing, unknown or out of range.
 #include "compiler/dialects/ttg/EncodingText.h"
 
 using namespace mlir;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is not in one of the files by family: program ids, waits, barriers, arithmetic of single elements.
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "chips/AmdBuffer.h"
 #include "chips/AmdWaits.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Costs and depths of expressions decide; a value that is read twice and costs much is kept.
 #include "compiler/lowering/host/HostPlan.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Chooses the dimension that lanes cover, and recognises lanes that are steps of a row.
 #include "compiler/lowering/host/Lanes.h"
 #include <algorithm>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The driver: refuses by name what has no code, plans, and lets HostEmitter write the loops.
 #include "compiler/lowering/host/TileToHost.h"
 #include "compiler/arithmetic/Numbers.h"
 #include "compiler/dialects/triton/Triton.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is not in one of the files by family: thread ids, barriers, waits, shuffles, launch bounds.
 #include "compiler/lowering/nvptx/NvptxTarget.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

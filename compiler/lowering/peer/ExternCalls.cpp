@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes and reads the names token by token; a name that does not parse is refused with the part at fault.
 #include "compiler/lowering/peer/ExternCalls.h"
 #include "mlir/Dialect/LLVMIR/LLVMTypes.h"
 #include "llvm/ADT/StringExtras.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes an access of this level of one of the tile level, with the registers that one instruction takes.
 #include "compiler/lowering/simt/Accesses.h"
 #include "compiler/lowering/simt/GpuTarget.h"
 #include "llvm/ADT/TypeSwitch.h"

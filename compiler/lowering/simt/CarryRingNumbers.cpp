@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Replaces each carried tile of a ring by its number in the loop and after it.
 #include "compiler/lowering/simt/CarryRingNumbers.h"
 #include "compiler/dialects/simt/Simt.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes an assertion where integer range analysis cannot prove that a number is within its ring.
 #include "compiler/lowering/simt/CheckRings.h"
 #include "compiler/analysis/RingNumbers.h"
 #include "compiler/dialects/simt/Simt.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Inlines a combining region for the registers of a thread, and finds where an element lies off the axis.
 #include "compiler/lowering/simt/CombineCode.h"
 
 using namespace mlir;

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Walks all paths and keeps, for each number of groups, the fewest instructions issued since.
 #include "compiler/lowering/simt/CountWaits.h"
 #include "compiler/lowering/simt/DirectCopy.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

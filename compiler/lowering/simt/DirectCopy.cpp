@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tries the widths of the chip's instructions, the widest first, against the rules C1 to C5.
 #include "compiler/lowering/simt/DirectCopy.h"
 #include "compiler/layout/Axes.h"
 #include "compiler/lowering/simt/GpuTarget.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes the memory objects of exchanges, with offsets that avoid bank conflicts.
 #include "compiler/lowering/simt/Exchanges.h"
 
 using namespace mlir;

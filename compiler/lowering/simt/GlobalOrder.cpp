@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which threads own an element of global memory, and which accesses of two threads may be of one element.
 #include "compiler/lowering/simt/GlobalOrder.h"
 #include "compiler/lowering/peer/ExternCalls.h"
 #include "compiler/lowering/simt/SharedAccesses.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The walk itself: states at the ends of blocks are joined until they no longer grow.
 #include "compiler/lowering/simt/HazardWalk.h"
 #include "compiler/lowering/simt/DirectCopy.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes LLVM's masked intrinsics, which take vectors also where there is one element.
 #include "compiler/lowering/simt/MaskedAccess.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lifetimes of memory objects in the order of the text; objects that are not alive together may share bytes.
 #include "compiler/lowering/simt/PlaceShared.h"
 #include "compiler/lowering/simt/GpuTarget.h"
 #include "compiler/lowering/simt/SharedAccesses.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Describes an access as an object, a tile of its ring and a box in it, and tells whether two overlap.
 #include "compiler/lowering/simt/SharedAccesses.h"
 #include "compiler/analysis/Uniformity.h"
 #include "mlir/IR/Matchers.h"

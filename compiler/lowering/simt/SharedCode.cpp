@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes addresses as a sum of what is known when compiling and what depends on thread and loop.
 #include "compiler/lowering/simt/SharedCode.h"
 #include "compiler/layout/Axes.h"
 #include "compiler/lowering/simt/RegisterGroups.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One walk over the kernel before the first pattern is applied, since patterns replace what they look at.
 #include "compiler/lowering/simt/SourceFacts.h"
 #include "compiler/analysis/Uniformity.h"
 #include "compiler/layout/Axes.h"

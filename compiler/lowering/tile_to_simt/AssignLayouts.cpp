@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Gives values their own layouts, forward and backward, until nothing changes; then rewrites the kernel.
 #include "compiler/lowering/tile_to_simt/AssignLayouts.h"
 #include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
 #include "compiler/lowering/tile_to_simt/Relayout.h"

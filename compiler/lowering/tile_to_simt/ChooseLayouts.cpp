@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which layout an access, a matmul or another source of values wants: what LayoutAssigner starts from.
 #include "compiler/layout/Fit.h"
 #include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Looks for a swizzled ring that copies can fill and matmuls read, and says why there is none.
 #include "compiler/lowering/tile_to_simt/ChooseRing.h"
 #include "compiler/layout/Axes.h"
 #include "compiler/layout/MatrixLoad.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds the two matmuls and what lies between them, then rewrites the loop with the second one an iteration later.
 #include "compiler/lowering/tile_to_simt/DeferMatmul.h"
 #include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Splits layouts along K, reads both halves of each operand, and writes two matmuls.
 #include "compiler/lowering/tile_to_simt/HalveMatmul.h"
 #include "compiler/dialects/simt/Simt.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"

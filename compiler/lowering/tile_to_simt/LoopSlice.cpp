@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Collects the slice, refuses what cannot be computed twice, and clones it for another iteration.
 #include "compiler/lowering/tile_to_simt/LoopSlice.h"
 #include "compiler/layout/Axes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

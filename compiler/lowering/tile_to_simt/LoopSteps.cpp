@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Recognises the loops that are considered, and lists the places where each may be cut.
 #include "compiler/lowering/tile_to_simt/LoopSteps.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "llvm/ADT/SetVector.h"

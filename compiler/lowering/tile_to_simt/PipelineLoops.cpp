@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Chooses the loads and the number of iterations, sizes the rings, and hands the loop to one of two pipeliners.
 #include "compiler/lowering/tile_to_simt/PipelineLoops.h"
 #include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/GpuTarget.h"

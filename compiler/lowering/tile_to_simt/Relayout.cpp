@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The layout of an operand from that of the result, operation by operation, and a clone in it.
 #include "compiler/lowering/tile_to_simt/Relayout.h"
 #include "compiler/layout/Axes.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The last part of LayoutAssigner: writes the operations of the simt level, converting or recomputing operands.
 #include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
 #include "compiler/lowering/tile_to_simt/Relayout.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

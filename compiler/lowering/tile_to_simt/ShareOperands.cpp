@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Gives each operand of a warp-group MMA shared memory: its ring, or a copy placed as early as its value allows.
 #include "compiler/lowering/tile_to_simt/ShareOperands.h"
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/layout/MatrixLoad.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The formulas of docs/warp-pipeline.md on the operations of a stage.
 #include "compiler/lowering/tile_to_simt/StageCosts.h"
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/lowering/simt/WarpPipelines.h"

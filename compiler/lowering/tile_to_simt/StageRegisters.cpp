@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Adds up the tiles that are alive at each cut, in registers of one thread.
 #include "compiler/lowering/tile_to_simt/StageRegisters.h"
 #include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
 #include "llvm/ADT/SetVector.h"

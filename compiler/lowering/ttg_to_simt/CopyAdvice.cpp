@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes the notes of the warning for a copy that goes through registers.
 #include "compiler/lowering/ttg_to_simt/CopyAdvice.h"
 #include "compiler/layout/Encodings.h"
 #include "compiler/lowering/simt/DirectCopy.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// One function for each encoding; an encoding that gives threads no complete tile is refused with the gap.
 #include "compiler/lowering/ttg_to_simt/EncodingLayouts.h"
 #include "compiler/layout/Axes.h"
 #include "compiler/layout/Fit.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Chooses between the chip's scaled instruction and arithmetic, and keeps the layouts that the text gives.
 #include "compiler/lowering/ttg_to_simt/ScaledOps.h"
 #include "compiler/layout/Axes.h"
 #include "compiler/transforms/ScaledTiles.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Opens libcuda, tells which chip a GPU is, and sets how many queues CUDA makes.
 #include "runtime/drivers/cuda/CudaDriver.h"
 #include "chips/Chip.h"
 #include "runtime/drivers/cuda/CudaModule.h"

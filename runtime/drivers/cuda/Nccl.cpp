@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes a communicator of all devices, and calls NCCL's collectives in a group.
 #include "runtime/drivers/cuda/Nccl.h"
 #include "runtime/drivers/cuda/CudaDriver.h"
 #include "runtime/drivers/cuda/NcclApi.h"

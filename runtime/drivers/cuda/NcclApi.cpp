@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Opens the library, looks up its entry points, and words its errors.
 #include "runtime/drivers/cuda/NcclApi.h"
 #include <cstdlib>
 #include <dlfcn.h>

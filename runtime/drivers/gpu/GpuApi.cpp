@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Opens a vendor's library by one of its names and looks up the entry points that both vendors have.
 #include "runtime/drivers/gpu/GpuApi.h"
 #include <dlfcn.h>
 #include <fmt/format.h>

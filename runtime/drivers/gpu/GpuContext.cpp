@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Knows whether this thread is in a host function, where CUDA and HIP allow no call.
 #include "runtime/drivers/gpu/GpuContext.h"
 #include <fmt/format.h>
 

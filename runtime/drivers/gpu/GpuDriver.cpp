@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Starts the library at the first use, lists devices and links, and closes it after the last.
 #include "runtime/drivers/gpu/GpuDriver.h"
 #include "chips/Chip.h"
 #include "runtime/drivers/gpu/GpuStream.h"

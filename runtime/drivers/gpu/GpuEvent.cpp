@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Events that know in which capture they were recorded, where they have no time.
 #include "runtime/drivers/gpu/GpuEvent.h"
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Puts off what would wait for kernels until the GPU is idle, so that no other launch has to wait for it.
 #include "runtime/drivers/gpu/GpuGate.h"
 #include <algorithm>
 #include <iterator>

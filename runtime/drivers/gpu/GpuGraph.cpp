@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Keeps what work refers to until it has run, and the first error of its host functions.
 #include "runtime/drivers/gpu/GpuGraph.h"
 
 namespace heddle {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The table of buffers of all devices; memory is given back when the GPU is idle.
 #include "runtime/drivers/gpu/GpuMemory.h"
 #include "runtime/Device.h"
 #include "runtime/drivers/gpu/GpuGate.h"

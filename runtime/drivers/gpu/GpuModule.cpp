@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Checks the limits of a kernel against its device, and how many blocks fit at once.
 #include "runtime/drivers/gpu/GpuModule.h"
 #include <fmt/format.h>
 

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Takes and gives pieces of pinned memory; new slabs are made only when all are in use.
 #include "runtime/drivers/gpu/GpuStaging.h"
 
 namespace heddle {

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Copies, launches and host functions in the vendor's stream; errors are kept until the stream is synchronised.
 #include "runtime/drivers/gpu/GpuStream.h"
 #include "runtime/LaunchReport.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Opens libamdhip64 and tells which chip a GPU is and how two GPUs are linked.
 #include "runtime/drivers/hip/HipDriver.h"
 #include "chips/Chip.h"
 #include "runtime/drivers/hip/HipModule.h"

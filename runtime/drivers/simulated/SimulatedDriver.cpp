@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Devices and streams of the runtime's interface over the engine of their chip.
 #include "runtime/drivers/simulated/SimulatedDriver.h"
 #include "runtime/Driver.h"
 #include "runtime/drivers/simulated/SimulatedModule.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes the simulated machine for the first launch, adds later ones to it, and reports what its checks found.
 #include "runtime/drivers/simulated/SimulatedEngine.h"
 #include "runtime/LaunchReport.h"
 #include "runtime/drivers/simulated/SimulatedModule.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lays out the arguments of a launch as the code object's metadata says, and checks its geometry.
 #include "runtime/drivers/simulated/SimulatedModule.h"
 #include "binary/AmdOccupancy.h"
 #include "binary/AmdPackage.h"

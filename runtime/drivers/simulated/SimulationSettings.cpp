@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads each variable with the simulator's own parser, and names the variable in its error.
 #include "runtime/drivers/simulated/SimulationSettings.h"
 #include "support/Error.h"
 #include "support/Knobs.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Assembles one program for each wave, which compares its number to find its own, and runs them.
 #include "tests/simulator/checks/AssembledKernel.h"
 #include "tests/simulator/AssembledObject.h"
 #include <cstring>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Executes line by line, so that a test sees after which of them a check reported.
 #include "CheckedProgram.h"
 #include "simulator/instructions/RelativeRegisters.h"
 

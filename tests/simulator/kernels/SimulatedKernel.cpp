@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads a code object from where the build has put it.
 #include "tests/simulator/kernels/SimulatedKernel.h"
 #include "support/File.h"
 #include "support/TestPaths.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Parses the text with LLVM, and finds the one kernel.
 #include "tests/thread_interpreter/decode/ParseCode.h"
 #include "support/Error.h"
 #include <fmt/format.h>
