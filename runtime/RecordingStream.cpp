@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime/RecordingStream.h"
 #include "support/Error.h"
+#include <atomic>
 
 namespace heddle {
 
@@ -33,7 +34,14 @@ void RecordingStream::beginCapture() {
   std::lock_guard lock(captureMutex);
   if (capture)
     throw inputError(device + ": the stream is being captured already");
+  static std::atomic<uint64_t> captures = 0;
   capture = std::make_unique<RecordedGraph>();
+  captureNumber = ++captures;
+}
+
+uint64_t RecordingStream::captureId() {
+  std::lock_guard lock(captureMutex);
+  return capture ? captureNumber : 0;
 }
 
 std::unique_ptr<Graph> RecordingStream::endCapture() {
