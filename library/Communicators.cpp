@@ -1,0 +1,281 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The C interface: collectives of groups whose ranks are processes.
+#include "chips/Chip.h"
+#include "collectives/Communicator.h"
+#include "library/Handles.h"
+#include "library/Structures.h"
+#include "runtime/ProcessGroup.h"
+#include <fmt/format.h>
+#include <map>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+using namespace heddle;
+
+namespace {
+
+// Sizes of the structures in interface version 2.
+constexpr size_t firstOptionsSize = 32, firstRequestSize = 48, firstPlanSize = 32;
+
+struct CommunicatorObject {
+  static constexpr HandleKind kind = HandleKind::Communicator;
+  std::shared_ptr<Device> device;
+  std::unique_ptr<Communicator> group;
+  std::mutex launching; ///< launches of several threads come in some order
+};
+
+struct CollectiveObject {
+  static constexpr HandleKind kind = HandleKind::Collective;
+  std::shared_ptr<CommunicatorObject> owner;
+  Communicator::Operation *operation;
+  bool isCaptured;
+};
+
+struct Seconds {
+  double deadline = 30, setup = 30, prepare = 0;
+};
+
+Seconds readSeconds(const heddle_communicator_options *given) {
+  Seconds seconds;
+  if (!given)
+    return seconds;
+  auto options = readStructure(given, firstOptionsSize, "options");
+  auto read = [](double value, const char *name, double &place) {
+    if (!(value >= 0) || value > Communicator::maxDeadlineSeconds)
+      throw inputError(
+          fmt::format("`options->{}` is {}, and must be from 0 to {}", name, value, Communicator::maxDeadlineSeconds));
+    place = value > 0 ? value : place;
+  };
+  read(options.deadline_seconds, "deadline_seconds", seconds.deadline);
+  read(options.setup_seconds, "setup_seconds", seconds.setup);
+  read(options.prepare_seconds, "prepare_seconds", seconds.prepare);
+  return seconds;
+}
+
+void giveCommunicator(heddle_communicator *place, Bootstrap &bootstrap, std::shared_ptr<Device> device,
+                      const Seconds &seconds) {
+  auto object = std::make_shared<CommunicatorObject>();
+  object->device = device;
+  Communicator::Options options;
+  options.deadlineSeconds = seconds.deadline;
+  auto processes = std::make_unique<ProcessGroup>(bootstrap, device, seconds.setup);
+  ProcessGroup &steps = *processes;
+  object->group = std::make_unique<Communicator>(std::move(processes), options);
+  if (seconds.prepare > 0)
+    steps.setStepSeconds(seconds.prepare);
+  *place = static_cast<heddle_communicator>(addHandle(HandleKind::Communicator, std::move(object)));
+}
+
+/// The caller's all-gather has one size for all; texts of several lengths go as their lengths, then padded.
+std::unique_ptr<Bootstrap> bootstrapOver(int rank, int size, heddle_all_gather_function allGather, void *user) {
+  auto gather = [=](const void *mine, void *all, size_t bytes, double seconds) {
+    if (int32_t result = allGather(mine, all, bytes, seconds, user))
+      throw environmentError(
+          fmt::format("the program's `all_gather` of {} bytes for rank {} returned {}", bytes, rank, result));
+  };
+  return makeBootstrap(rank, size, [=](const std::string &mine, double seconds) {
+    std::vector<uint64_t> lengths(size_t(size), 0);
+    uint64_t own = mine.size();
+    gather(&own, lengths.data(), sizeof own, seconds);
+    uint64_t most = *std::max_element(lengths.begin(), lengths.end());
+    if (most > Bootstrap::mostBytes)
+      throw environmentError(fmt::format("the program's `all_gather` gave a length of {} bytes, and the most is {}",
+                                         most, Bootstrap::mostBytes));
+    std::string padded = mine, all(size_t(most) * size_t(size), '\0');
+    padded.resize(size_t(most));
+    if (most > 0)
+      gather(padded.data(), all.data(), size_t(most), seconds);
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < lengths.size(); ++i)
+      texts.push_back(all.substr(i * size_t(most), size_t(lengths[i])));
+    return texts;
+  });
+}
+
+template <typename Value>
+Value valueAt(const std::vector<Value> &values, int32_t index, const char *field) {
+  if (index < 0 || size_t(index) >= values.size())
+    throw inputError(fmt::format("`request->{}` is {}, and must be from 0 to {}", field, index, values.size() - 1));
+  return values[size_t(index)];
+}
+
+/// In the order of the enumerations of the header.
+const std::vector<CollectiveKind> kinds = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
+                                           CollectiveKind::ReduceScatter, CollectiveKind::AllToAll,
+                                           CollectiveKind::Broadcast};
+const std::vector<Reduction> reductions = {Reduction::Sum,     Reduction::Product, Reduction::Minimum,
+                                           Reduction::Maximum, Reduction::And,     Reduction::Or};
+
+struct Request {
+  Plan plan;
+  bool isCaptured;
+};
+
+Request readRequest(const Communicator &group, const Device &device, const heddle_collective_request *given) {
+  requirePointer(given, "request", "a collective");
+  auto request = readStructure(given, firstRequestSize, "request");
+  requirePointer(request.type, "request->type", "an element type");
+  if (request.captured != 0 && request.captured != 1)
+    throw inputError(fmt::format("`request->captured` is {}, and must be 0 or 1", request.captured));
+  Collective collective;
+  collective.kind = valueAt(kinds, request.kind, "kind");
+  collective.type = parseElementType(request.type);
+  collective.reduction = valueAt(reductions, request.reduction, "reduction");
+  collective.ranks = group.ranks();
+  collective.inner = request.count;
+  collective.root = request.root;
+  if (request.root && collective.kind != CollectiveKind::Broadcast)
+    throw inputError(fmt::format("`request->root` is {}, and must be 0: only a broadcast has a root", request.root));
+  if (request.reduction && !collective.reduces())
+    throw inputError(fmt::format("`request->reduction` is {}, and must be 0: {} reduces nothing", request.reduction,
+                                 collectiveName(collective.kind)));
+  PlanOptions options;
+  options.algorithm = request.algorithm ? request.algorithm : "";
+  options.computeUnits = group.computeUnits();
+  return {makePlan(collective, device.chip(), options), request.captured == 1};
+}
+
+DeviceAddress operandAddress(uint64_t address, int64_t elements, const Plan &plan, const char *parameter) {
+  auto size = uint64_t(elementSizeBytes(plan.collective.type));
+  if (elements > 0 && (address == 0 || address % size != 0))
+    throw inputError(fmt::format("`{}` is {:#x}, and the address of {} {} elements is wanted", parameter, address,
+                                 elements, elementTypeName(plan.collective.type)));
+  return DeviceAddress(address);
+}
+
+} // namespace
+
+heddle_status heddle_communicator_create(heddle_device device, int32_t rank, int32_t size,
+                                         heddle_all_gather_function all_gather, void *user,
+                                         const heddle_communicator_options *options,
+                                         heddle_communicator *communicator) {
+  return guarded([&] {
+    auto object = find<DeviceObject>(device, "device");
+    requirePointer(reinterpret_cast<const void *>(all_gather), "all_gather", "a function");
+    requirePointer(communicator, "communicator", "a place for the handle");
+    Seconds seconds = readSeconds(options);
+    auto bootstrap = bootstrapOver(rank, size, all_gather, user);
+    giveCommunicator(communicator, *bootstrap, object->device, seconds);
+  });
+}
+
+heddle_status heddle_communicator_connect(heddle_device device, const char *address, int32_t rank, int32_t size,
+                                          const char *secret, const heddle_communicator_options *options,
+                                          heddle_communicator *communicator) {
+  return guarded([&] {
+    auto object = find<DeviceObject>(device, "device");
+    requirePointer(address, "address", "an address");
+    requirePointer(communicator, "communicator", "a place for the handle");
+    Seconds seconds = readSeconds(options);
+    BootstrapOptions bootstrapOptions;
+    bootstrapOptions.address = address;
+    bootstrapOptions.rank = rank;
+    bootstrapOptions.size = size;
+    bootstrapOptions.secret = secret ? secret : "";
+    bootstrapOptions.seconds = seconds.setup;
+    auto bootstrap = makeBootstrap(bootstrapOptions);
+    giveCommunicator(communicator, *bootstrap, object->device, seconds);
+  });
+}
+
+heddle_status heddle_communicator_describe(heddle_communicator communicator, heddle_text *json) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    requirePointer(json, "json", "a place for the handle");
+    const ProcessGroup &processes = *object->group->processes();
+    nlohmann::ordered_json description = {{"rank", processes.rank()},
+                                          {"size", processes.ranks()},
+                                          {"device", object->device->name()},
+                                          {"target", object->device->chip().name},
+                                          {"computeUnits", processes.computeUnits()},
+                                          {"sharing", sharingName(processes.sharing())}};
+    description["members"] = nlohmann::ordered_json::array();
+    for (int rank = 0; rank < processes.ranks(); ++rank)
+      description["members"].push_back({{"rank", rank},
+                                        {"device", processes.deviceName(rank)},
+                                        {"process", processes.neighbours().processId(rank)}});
+    give(json, TextObject{description.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)});
+  });
+}
+
+heddle_status heddle_communicator_plan(heddle_communicator communicator, const heddle_collective_request *request,
+                                       heddle_collective_plan *plan) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    requirePointer(plan, "plan", "a plan to be filled");
+    Plan chosen = readRequest(*object->group, *object->device, request).plan;
+    heddle_collective_plan answer = {};
+    answer.algorithm = chosen.algorithm->name;
+    answer.memory_bytes = chosen.rounds ? chosen.arena.sizeBytes + chosen.arena.stagingBytes : 0;
+    answer.blocks = chosen.rounds ? chosen.blocks : 0;
+    answer.packets = !chosen.hasPackets() ? 0 : chosen.packets == PacketForm::LL ? 1 : 2;
+    writeStructure(plan, answer, firstPlanSize, "plan");
+  });
+}
+
+heddle_status heddle_communicator_prepare(heddle_communicator communicator, const heddle_collective_request *request,
+                                          heddle_collective *collective) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    requirePointer(collective, "collective", "a place for the handle");
+    Request read = readRequest(*object->group, *object->device, request);
+    Communicator::Operation &operation = object->group->prepare(read.plan, "", read.isCaptured ? "captured" : "");
+    give(collective, CollectiveObject{object, &operation, read.isCaptured});
+  });
+}
+
+heddle_status heddle_collective_launch(heddle_collective collective, heddle_stream stream, uint64_t input,
+                                       uint64_t output) {
+  return guarded([&] {
+    auto object = find<CollectiveObject>(collective, "collective");
+    auto queue = stream ? find<StreamObject>(stream, "stream") : nullptr;
+    Communicator &group = *object->owner->group;
+    const Plan &plan = object->operation->plan();
+    const Collective &what = plan.collective;
+    int rank = group.localRanks().front();
+    if (queue && queue->device->name() != object->owner->device->name())
+      throw inputError(fmt::format("`stream` is of {}, and the communicator of {}", queue->device->name(),
+                                   object->owner->device->name()));
+    bool isCapturing = (queue ? *queue->stream : group.stream(rank)).captureId() != 0;
+    if (isCapturing != object->isCaptured)
+      throw inputError(fmt::format("the stream is {}being captured, and the collective was prepared for streams that "
+                                   "are{}",
+                                   isCapturing ? "" : "not ", object->isCaptured ? "" : " not"),
+                       {"prepare one for each: `captured` of the request"});
+    if (what.kind == CollectiveKind::Broadcast && rank != what.root && input == 0)
+      input = output; // is read by the kernel, and not used
+    std::vector<LaunchArgument> operands = {operandAddress(input, what.inputElements(), plan, "input"),
+                                            operandAddress(output, what.outputElements(), plan, "output")};
+    std::lock_guard lock(object->owner->launching);
+    if (queue)
+      group.launch(*object->operation, rank, operands, *queue->stream);
+    else
+      group.launch(*object->operation, rank, operands);
+  });
+}
+
+heddle_status heddle_communicator_synchronize(heddle_communicator communicator) {
+  return guarded([&] { find<CommunicatorObject>(communicator, "communicator")->group->synchronize(); });
+}
+
+heddle_status heddle_communicator_check(heddle_communicator communicator) {
+  return guarded([&] {
+    if (auto error = find<CommunicatorObject>(communicator, "communicator")->group->failure())
+      throw *error;
+  });
+}
+
+heddle_status heddle_communicator_check_group(heddle_communicator communicator) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    if (auto error = object->group->processes()->neighbours().failureError())
+      throw *error;
+  });
+}
+
+heddle_status heddle_communicator_abort(heddle_communicator communicator, const char *reason) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    object->group->abort(reason ? reason : "it was asked to");
+  });
+}
