@@ -227,6 +227,9 @@ typedef struct {
   double deadline_seconds; /* how long the waits of one launch may last together; 0: 30 */
   double setup_seconds;    /* how long making the communicator may wait for other ranks; 0: 30 */
   double prepare_seconds;  /* how long preparing may wait for other ranks; 0: as setup_seconds */
+  int32_t
+      reserved_units; /* GPUs: compute units left to other kernels that wait for ranks, as NCCL's; the same on all */
+  int32_t reserved;   /* 0 */
 } heddle_communicator_options;
 
 /* Collective. A rank of a group of `size` processes that find each other by `all_gather`: MPI's, a key-value store's.

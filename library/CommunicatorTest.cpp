@@ -17,7 +17,7 @@ class Rank {
 public:
   explicit Rank(const TestRank &self, double deadline = 30) : self(self), bootstrap(self.bootstrap()) {
     check(heddle_device_open(("host:" + std::to_string(self.rank)).c_str(), &device.value));
-    heddle_communicator_options options = {sizeof options, deadline, 20, 0};
+    heddle_communicator_options options = {sizeof options, deadline, 20, 0, 0, 0};
     check(heddle_communicator_create(device, self.rank, self.size, gather, bootstrap.get(), &options,
                                      &communicator.value));
   }
@@ -289,7 +289,7 @@ TEST(Communicators, WhatACallerCanDoWrong) {
     rank.sayError(heddle_communicator_create(rank.device, 0, 1, none, nullptr, nullptr, nullptr));
     rank.sayError(heddle_communicator_connect(rank.device, nullptr, 0, 1, nullptr, nullptr, &place));
     rank.sayError(heddle_communicator_connect(rank.device, "udp:x", 0, 2, nullptr, nullptr, &place));
-    heddle_communicator_options options = {sizeof options, -1, 0, 0};
+    heddle_communicator_options options = {sizeof options, -1, 0, 0, 0, 0};
     rank.sayError(heddle_communicator_create(rank.device, 0, 1, none, nullptr, &options, &place));
     auto with = [&](auto change) {
       auto request = rank.request(HEDDLE_ALL_REDUCE, 64);

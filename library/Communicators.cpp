@@ -5,8 +5,8 @@
 #include "library/Handles.h"
 #include "library/Structures.h"
 #include "runtime/ProcessGroup.h"
+#include <algorithm>
 #include <fmt/format.h>
-#include <map>
 #include <mutex>
 #include <nlohmann/json.hpp>
 
@@ -15,13 +15,14 @@ using namespace heddle;
 namespace {
 
 // Sizes of the structures in interface version 2.
-constexpr size_t firstOptionsSize = 32, firstRequestSize = 48, firstPlanSize = 32;
+constexpr size_t firstOptionsSize = 40, firstRequestSize = 48, firstPlanSize = 32;
 
 struct CommunicatorObject {
   static constexpr HandleKind kind = HandleKind::Communicator;
   std::shared_ptr<Device> device;
   std::unique_ptr<Communicator> group;
   std::mutex launching; ///< launches of several threads come in some order
+  int reservedUnits = 0;
 };
 
 struct CollectiveObject {
@@ -31,14 +32,15 @@ struct CollectiveObject {
   bool isCaptured;
 };
 
-struct Seconds {
+struct Options {
   double deadline = 30, setup = 30, prepare = 0;
+  int reservedUnits = 0;
 };
 
-Seconds readSeconds(const heddle_communicator_options *given) {
-  Seconds seconds;
+Options readOptions(const heddle_communicator_options *given) {
+  Options wanted;
   if (!given)
-    return seconds;
+    return wanted;
   auto options = readStructure(given, firstOptionsSize, "options");
   auto read = [](double value, const char *name, double &place) {
     if (!(value >= 0) || value > Communicator::maxDeadlineSeconds)
@@ -46,23 +48,29 @@ Seconds readSeconds(const heddle_communicator_options *given) {
           fmt::format("`options->{}` is {}, and must be from 0 to {}", name, value, Communicator::maxDeadlineSeconds));
     place = value > 0 ? value : place;
   };
-  read(options.deadline_seconds, "deadline_seconds", seconds.deadline);
-  read(options.setup_seconds, "setup_seconds", seconds.setup);
-  read(options.prepare_seconds, "prepare_seconds", seconds.prepare);
-  return seconds;
+  read(options.deadline_seconds, "deadline_seconds", wanted.deadline);
+  read(options.setup_seconds, "setup_seconds", wanted.setup);
+  read(options.prepare_seconds, "prepare_seconds", wanted.prepare);
+  if (options.reserved_units < 0)
+    throw inputError(fmt::format("`options->reserved_units` is {}, and must be 0 or more", options.reserved_units));
+  if (options.reserved)
+    throw inputError(fmt::format("`options->reserved` is {}, and must be 0", options.reserved));
+  wanted.reservedUnits = options.reserved_units;
+  return wanted;
 }
 
 void giveCommunicator(heddle_communicator *place, Bootstrap &bootstrap, std::shared_ptr<Device> device,
-                      const Seconds &seconds) {
+                      const Options &wanted) {
   auto object = std::make_shared<CommunicatorObject>();
   object->device = device;
+  object->reservedUnits = wanted.reservedUnits;
   Communicator::Options options;
-  options.deadlineSeconds = seconds.deadline;
-  auto processes = std::make_unique<ProcessGroup>(bootstrap, device, seconds.setup);
+  options.deadlineSeconds = wanted.deadline;
+  auto processes = std::make_unique<ProcessGroup>(bootstrap, device, wanted.setup);
   ProcessGroup &steps = *processes;
   object->group = std::make_unique<Communicator>(std::move(processes), options);
-  if (seconds.prepare > 0)
-    steps.setStepSeconds(seconds.prepare);
+  if (wanted.prepare > 0)
+    steps.setStepSeconds(wanted.prepare);
   *place = static_cast<heddle_communicator>(addHandle(HandleKind::Communicator, std::move(object)));
 }
 
@@ -111,7 +119,15 @@ struct Request {
   bool isCaptured;
 };
 
-Request readRequest(const Communicator &group, const Device &device, const heddle_collective_request *given) {
+/// Most program instances where each is to find a compute unit of its own beside kernels of others; one of those may
+/// take a unit's registers whole. Multiples of 32 on large devices.
+int mostBlocks(int units, int reserved) {
+  int left = std::max(units - reserved, units / 2);
+  return left >= 64 ? left / 32 * 32 : std::max(1, left);
+}
+
+Request readRequest(const CommunicatorObject &object, const heddle_collective_request *given) {
+  const Communicator &group = *object.group;
   requirePointer(given, "request", "a collective");
   auto request = readStructure(given, firstRequestSize, "request");
   requirePointer(request.type, "request->type", "an element type");
@@ -132,7 +148,14 @@ Request readRequest(const Communicator &group, const Device &device, const heddl
   PlanOptions options;
   options.algorithm = request.algorithm ? request.algorithm : "";
   options.computeUnits = group.computeUnits();
-  return {makePlan(collective, device.chip(), options), request.captured == 1};
+  const Chip &chip = object.device->chip();
+  Plan plan = makePlan(collective, chip, options);
+  int most = mostBlocks(group.computeUnits(), object.reservedUnits);
+  if (object.reservedUnits && plan.isGpu() && plan.blocks > most) {
+    options.blocks = most;
+    plan = makePlan(collective, chip, options);
+  }
+  return {plan, request.captured == 1};
 }
 
 DeviceAddress operandAddress(uint64_t address, int64_t elements, const Plan &plan, const char *parameter) {
@@ -153,9 +176,9 @@ heddle_status heddle_communicator_create(heddle_device device, int32_t rank, int
     auto object = find<DeviceObject>(device, "device");
     requirePointer(reinterpret_cast<const void *>(all_gather), "all_gather", "a function");
     requirePointer(communicator, "communicator", "a place for the handle");
-    Seconds seconds = readSeconds(options);
+    Options wanted = readOptions(options);
     auto bootstrap = bootstrapOver(rank, size, all_gather, user);
-    giveCommunicator(communicator, *bootstrap, object->device, seconds);
+    giveCommunicator(communicator, *bootstrap, object->device, wanted);
   });
 }
 
@@ -166,15 +189,15 @@ heddle_status heddle_communicator_connect(heddle_device device, const char *addr
     auto object = find<DeviceObject>(device, "device");
     requirePointer(address, "address", "an address");
     requirePointer(communicator, "communicator", "a place for the handle");
-    Seconds seconds = readSeconds(options);
+    Options wanted = readOptions(options);
     BootstrapOptions bootstrapOptions;
     bootstrapOptions.address = address;
     bootstrapOptions.rank = rank;
     bootstrapOptions.size = size;
     bootstrapOptions.secret = secret ? secret : "";
-    bootstrapOptions.seconds = seconds.setup;
+    bootstrapOptions.seconds = wanted.setup;
     auto bootstrap = makeBootstrap(bootstrapOptions);
-    giveCommunicator(communicator, *bootstrap, object->device, seconds);
+    giveCommunicator(communicator, *bootstrap, object->device, wanted);
   });
 }
 
@@ -203,7 +226,7 @@ heddle_status heddle_communicator_plan(heddle_communicator communicator, const h
   return guarded([&] {
     auto object = find<CommunicatorObject>(communicator, "communicator");
     requirePointer(plan, "plan", "a plan to be filled");
-    Plan chosen = readRequest(*object->group, *object->device, request).plan;
+    Plan chosen = readRequest(*object, request).plan;
     heddle_collective_plan answer = {};
     answer.algorithm = chosen.algorithm->name;
     answer.memory_bytes = chosen.rounds ? chosen.arena.sizeBytes + chosen.arena.stagingBytes : 0;
@@ -218,7 +241,7 @@ heddle_status heddle_communicator_prepare(heddle_communicator communicator, cons
   return guarded([&] {
     auto object = find<CommunicatorObject>(communicator, "communicator");
     requirePointer(collective, "collective", "a place for the handle");
-    Request read = readRequest(*object->group, *object->device, request);
+    Request read = readRequest(*object, request);
     Communicator::Operation &operation = object->group->prepare(read.plan, "", read.isCaptured ? "captured" : "");
     give(collective, CollectiveObject{object, &operation, read.isCaptured});
   });

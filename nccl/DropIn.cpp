@@ -4,8 +4,10 @@
 #include "nccl/Log.h"
 #include "nccl/Offer.h"
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <shared_mutex>
+#include <thread>
 
 namespace heddle::dropin {
 namespace {
@@ -183,17 +185,34 @@ Result endGroup() {
   return comms.empty() ? first : offerAll(comms);
 }
 
-/// Heddle's part of a communicator that ends.
-void drop(Comm comm, const char *abortReason) {
+/// Heddle's part of a communicator that ends when its work has run.
+void drop(Comm comm) {
   std::shared_ptr<Entry> entry = Table::shared().take(comm);
   if (!entry)
     return;
-  if (abortReason)
-    entry->abort(abortReason);
-  else
-    entry->waitForWork();
+  entry->waitForWork();
   if (entry->wasCaptured()) // graphs hold addresses of its memory
     (void)new std::shared_ptr<Entry>(std::move(entry));
+}
+
+/// Ends a communicator and what it waits for. Heddle's part and NCCL's end side by side: in a stream with work of both,
+/// each may wait for the other.
+Result endNow(Comm comm, const std::function<Result()> &endNccl) {
+  if (InsideNccl::isInside())
+    return endNccl();
+  std::shared_ptr<Entry> entry = Table::shared().take(comm);
+  if (entry && entry->wasCaptured()) {
+    entry->abort("its communicator was aborted");
+    (void)new std::shared_ptr<Entry>(std::move(entry));
+  }
+  std::thread ending;
+  if (entry)
+    ending = std::thread([ended = std::move(entry)]() mutable { ended.reset(); });
+  InsideNccl inside;
+  Result done = endNccl();
+  if (ending.joinable())
+    ending.join();
+  return done;
 }
 
 } // namespace
@@ -242,23 +261,17 @@ HEDDLE_EXPORT Result ncclCommFinalize(Comm comm) {
 
 HEDDLE_EXPORT Result ncclCommDestroy(Comm comm) {
   if (!InsideNccl::isInside())
-    drop(comm, nullptr);
+    drop(comm);
   InsideNccl inside;
   return nccl().commDestroy(comm);
 }
 
 HEDDLE_EXPORT Result ncclCommAbort(Comm comm) {
-  if (!InsideNccl::isInside())
-    drop(comm, "ncclCommAbort was called");
-  InsideNccl inside;
-  return nccl().commAbort(comm);
+  return endNow(comm, [&] { return nccl().commAbort(comm); });
 }
 
 HEDDLE_EXPORT Result ncclCommRevoke(Comm comm, int flags) {
-  if (!InsideNccl::isInside())
-    drop(comm, "ncclCommRevoke was called");
-  InsideNccl inside;
-  return nccl().commRevoke(comm, flags);
+  return endNow(comm, [&] { return nccl().commRevoke(comm, flags); });
 }
 
 HEDDLE_EXPORT Result ncclCommGetAsyncError(Comm comm, Result *error) {

@@ -86,7 +86,7 @@ std::string Entry::connect(const std::string &name, const std::string &secret, d
     return problem;
   isHost = name.starts_with("host");
   constexpr double setupSeconds = 30; // all ranks have just come
-  heddle_communicator_options options = {sizeof options, deadline, setupSeconds, deadline};
+  heddle_communicator_options options = {sizeof options, deadline, setupSeconds, deadline, settings().reservedUnits, 0};
   if (heddle->device_open(name.c_str(), &device) || heddle->event_create(device, &latest) ||
       heddle->communicator_connect(device, ("unix:@heddle-nccl-" + secret).c_str(), rank, ranks, secret.c_str(),
                                    &options, &group))

@@ -219,11 +219,11 @@ ExchangeMemory::~ExchangeMemory() {
   driver().release(device);
 }
 
-bool ExchangeMemory::write(const void *from, size_t bytes) {
+bool ExchangeMemory::write(size_t at, const void *from, size_t bytes) {
   if (isHost)
-    return std::memcpy(address(), from, bytes) != nullptr;
+    return std::memcpy(address() + at, from, bytes) != nullptr;
   CurrentContext scope(context);
-  return driver().toDevice(memory, from, bytes, queue) == 0;
+  return driver().toDevice(memory + at, from, bytes, queue) == 0;
 }
 
 bool ExchangeMemory::read(void *to, size_t bytes, double seconds) {

@@ -73,7 +73,7 @@ public:
   bool isReady() const { return ready; }
   char *address() const { return reinterpret_cast<char *>(memory); }
   Stream stream() const { return queue; }
-  bool write(const void *from, size_t bytes);
+  bool write(size_t at, const void *from, size_t bytes);
   /// When what is in the stream has run; false when that takes more than `seconds`, or fails.
   bool read(void *to, size_t bytes, double seconds);
 

@@ -82,6 +82,11 @@ struct Exchange {
   std::string mine, all;
 };
 
+/// Where NCCL takes a rank's part of an all-gather in place.
+size_t ownPlace(const Exchange &exchange) {
+  return size_t(exchange.entry->rank) * exchange.mine.size();
+}
+
 /// An all-gather of each, over NCCL. One group, as the ranks of several may be in this process.
 Result exchangeAll(std::vector<Exchange> &exchanges) {
   for (Exchange &each : exchanges) {
@@ -89,7 +94,7 @@ Result exchangeAll(std::vector<Exchange> &exchanges) {
     each.all.resize(bytes * size_t(each.entry->ranks));
     each.memory = std::make_unique<ExchangeMemory>(settings().driver == "host", each.device, each.all.size());
     // A rank that left here would leave the others in their call: the error is NCCL's then, too.
-    if (!each.memory->isReady() || !each.memory->write(each.mine.data(), bytes)) {
+    if (!each.memory->isReady() || !each.memory->write(ownPlace(each), each.mine.data(), bytes)) {
       say("rank %d of %d: no memory of device %d for an exchange of %zu bytes", each.entry->rank, each.entry->ranks,
           each.device, each.all.size());
       return result::systemError;
@@ -98,8 +103,8 @@ Result exchangeAll(std::vector<Exchange> &exchanges) {
   InsideNccl inside;
   Result first = nccl().groupStart();
   for (Exchange &each : exchanges) {
-    Result done = nccl().allGather(each.memory->address(), each.memory->address(), each.mine.size(), type::ui8,
-                                   each.entry->comm, each.memory->stream());
+    Result done = nccl().allGather(each.memory->address() + ownPlace(each), each.memory->address(), each.mine.size(),
+                                   type::ui8, each.entry->comm, each.memory->stream());
     first = first ? first : done;
   }
   Result end = nccl().groupEnd();

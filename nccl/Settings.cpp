@@ -34,12 +34,14 @@ Settings readSettings() {
   Settings made;
   read<int64_t>("HEDDLE_NCCL_BYTES", 0, int64_t(1) << 40, made.mostBytes, made.whyNot);
   read<double>("HEDDLE_NCCL_DEADLINE", 0.001, 1e6, made.deadline, made.whyNot);
+  read<int>("HEDDLE_NCCL_RESERVE", 0, 1024, made.reservedUnits, made.whyNot);
   if (std::string driver = valueOf("HEDDLE_NCCL_DEVICE"); !driver.empty())
     made.driver = driver;
   for (const char *name : {"NCCL_ALGO", "NCCL_PROTO"})
     if (!valueOf(name).empty())
       made.whyNot = std::string(name) + " is set";
-  made.text = std::to_string(HEDDLE_INTERFACE_VERSION) + " " + std::to_string(made.mostBytes) + " " + made.driver;
+  made.text = std::to_string(HEDDLE_INTERFACE_VERSION) + " " + std::to_string(made.mostBytes) + " " +
+              std::to_string(made.reservedUnits) + " " + made.driver;
   return made;
 }
 

@@ -28,6 +28,7 @@ constexpr const char *ncclName = "HEDDLE_NCCL_LIBRARY";
 constexpr const char *ncclBytesName = "HEDDLE_NCCL_BYTES";
 constexpr const char *ncclDeadlineName = "HEDDLE_NCCL_DEADLINE";
 constexpr const char *ncclDeviceName = "HEDDLE_NCCL_DEVICE";
+constexpr const char *ncclReserveName = "HEDDLE_NCCL_RESERVE";
 constexpr const char *ncclLogName = "HEDDLE_NCCL_LOG";
 constexpr const char *cacheName = "HEDDLE_CACHE_DIR";
 constexpr const char *secretName = "HEDDLE_SECRET";
@@ -268,6 +269,8 @@ std::vector<Knob> listKnobs() {
                    "NCCL's library, for `heddle bench --peer nccl` and libheddle_nccl.so", [] { ncclLibrary(); }),
       describeKnob(ncclLogName, "off or calls", "off",
                    "of libheddle_nccl.so: a line on standard error for each call, with who made it", [] {}),
+      describeKnob(ncclReserveName, "an integer from 0 to 1024", "32",
+                   "of libheddle_nccl.so: compute units that NCCL's kernels find free beside Heddle's", [] {}),
       describeKnob(reproducerName, folderForm, ".", "where a fault of ours leaves its reproducer file",
                    [] { reproducerDirectory(); }),
       describeSecret(),

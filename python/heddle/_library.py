@@ -28,7 +28,7 @@ class ArgumentInfo(ctypes.Structure):
 class CommunicatorOptions(ctypes.Structure):
     """`heddle_communicator_options`."""
     _fields_ = [("struct_size", _z), ("deadline_seconds", ctypes.c_double), ("setup_seconds", ctypes.c_double),
-                ("prepare_seconds", ctypes.c_double)]
+                ("prepare_seconds", ctypes.c_double), ("reserved_units", _i32), ("reserved", _i32)]
 
 
 class CollectiveRequest(ctypes.Structure):

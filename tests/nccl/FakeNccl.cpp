@@ -270,6 +270,9 @@ Result ncclReduceScatter(const void *input, void *output, size_t count, int type
 Result ncclAllGather(const void *input, void *output, size_t count, int type, Comm comm, Stream) {
   return enter("ncclAllGather", [=] {
     size_t all = count * bytesOf(type);
+    auto *from = static_cast<const char *>(input), *to = static_cast<const char *>(output);
+    if (from < to + size_t(comm->ranks) * all && from + all > to && from != to + size_t(comm->rank) * all)
+      return Result(4); // in place, the input is the rank's part of the output
     return move(comm, input, all, [=](size_t at, size_t bytes) {
       for (int rank = 0; rank < comm->ranks; ++rank)
         std::memcpy(static_cast<char *>(output) + size_t(rank) * all + at, comm->slot(rank), bytes);
