@@ -3,9 +3,12 @@
 // collectives that Heddle may make. Everything else is NCCL's (Forward.cpp).
 #include "nccl/Log.h"
 #include "nccl/Offer.h"
+#include "nccl/Settings.h"
 #include <algorithm>
+#include <chrono>
 #include <functional>
 #include <map>
+#include <set>
 #include <shared_mutex>
 #include <thread>
 
@@ -34,9 +37,24 @@ public:
     return node.empty() ? nullptr : node.mapped();
   }
 
+  /// Those that were made without waiting are offered at their first call that can wait.
+  void postpone(Comm comm) {
+    std::unique_lock lock(mutex);
+    postponed.insert(comm);
+  }
+  bool isPostponed(Comm comm) {
+    std::shared_lock lock(mutex);
+    return postponed.count(comm) > 0;
+  }
+  void forget(Comm comm) {
+    std::unique_lock lock(mutex);
+    postponed.erase(comm);
+  }
+
 private:
   std::shared_mutex mutex;
   std::map<Comm, std::shared_ptr<Entry>> entries;
+  std::set<Comm> postponed;
 };
 
 /// Of this thread: calls from the outermost ncclGroupStart on.
@@ -74,12 +92,36 @@ Result performByHeddle(Entry &entry, const Call &call, const Entry::Decision &de
   return entry.perform(call, decision);
 }
 
+Result offerAll(const std::vector<Comm> &comms);
+
+/// NCCL goes on with it in the background; all ranks are at the same call.
+Result offerPostponed(Comm comm) {
+  constexpr int longest = 120'000; // milliseconds
+  Result state = result::inProgress;
+  for (int turn = 0; turn < longest && state == result::inProgress; ++turn) {
+    if (Result done = nccl().commGetAsyncError(comm, &state))
+      return done;
+    if (state == result::inProgress)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  if (state) // is the call's to say
+    return result::success;
+  Table::shared().forget(comm);
+  return offerAll({comm});
+}
+
 Result perform(const Call &call) {
   if (InsideNccl::isInside())
     return callNccl(call);
   std::shared_ptr<Entry> entry = Table::shared().find(call.comm);
+  if (!entry && group.depth == 0 && Table::shared().isPostponed(call.comm) &&
+      (settings().driver == "host" || !isCapturing(call.stream))) {
+    if (Result failed = offerPostponed(call.comm))
+      return failed;
+    entry = Table::shared().find(call.comm);
+  }
   if (!entry)
-    return performByNccl(nullptr, call, "its communicator was not offered");
+    return performByNccl(nullptr, call, "its communicator was not offered yet");
   if (entry->isServed() && group.depth > 0) {
     group.calls.push_back(call);
     return result::success;
@@ -109,13 +151,13 @@ Result makeComm(Comm *place, const Config *config, const Make &make) {
     InsideNccl inside;
     done = make();
   }
-  if (done)
-    return done;
-  if (config && config->blocking == 0) {
-    if (logsCalls())
-      say("communicator: nccl (it is made without blocking)");
+  if (done == result::inProgress || (!done && config && config->blocking == 0)) {
+    if (*place)
+      Table::shared().postpone(*place);
     return done;
   }
+  if (done)
+    return done;
   if (group.depth > 0) {
     group.newComms.push_back(place);
     return done;
@@ -176,17 +218,19 @@ Result endGroup() {
     Result done = performByHeddle(*each.entry, each.call, each.decision);
     first = first ? first : done;
   }
-  if (first || ended.newComms.empty())
-    return first;
   std::vector<Comm> comms;
   for (Comm *place : ended.newComms)
     if (*place)
       comms.push_back(*place);
-  return comms.empty() ? first : offerAll(comms);
+  if (first == result::inProgress)
+    for (Comm comm : comms)
+      Table::shared().postpone(comm);
+  return first || comms.empty() ? first : offerAll(comms);
 }
 
 /// Heddle's part of a communicator that ends when its work has run.
 void drop(Comm comm) {
+  Table::shared().forget(comm);
   std::shared_ptr<Entry> entry = Table::shared().take(comm);
   if (!entry)
     return;
@@ -200,6 +244,7 @@ void drop(Comm comm) {
 Result endNow(Comm comm, const std::function<Result()> &endNccl) {
   if (InsideNccl::isInside())
     return endNccl();
+  Table::shared().forget(comm);
   std::shared_ptr<Entry> entry = Table::shared().take(comm);
   if (entry && entry->wasCaptured()) {
     entry->abort("its communicator was aborted");

@@ -102,6 +102,7 @@ struct Driver {
   int (*makeStream)(Stream *stream, unsigned flags, int priority);
   int (*endStream)(Stream stream);
   int (*query)(Stream stream);
+  int (*isCapturing)(Stream stream, int *status);
   int (*toDevice)(uint64_t to, const void *from, size_t bytes, Stream stream);
   int (*toHost)(void *to, uint64_t from, size_t bytes, Stream stream);
   bool isThere = false;
@@ -125,6 +126,7 @@ const Driver &driver() {
     find(made->makeStream, "cuStreamCreateWithPriority");
     find(made->endStream, "cuStreamDestroy_v2");
     find(made->query, "cuStreamQuery");
+    find(made->isCapturing, "cuStreamIsCapturing");
     find(made->toDevice, "cuMemcpyHtoDAsync_v2");
     find(made->toHost, "cuMemcpyDtoHAsync_v2");
     made->isThere = all;
@@ -189,6 +191,11 @@ const HeddleCalls *heddleLibrary(std::string &problem) {
   }();
   problem = whyNot;
   return calls;
+}
+
+bool isCapturing(Stream stream) {
+  int status = 0;
+  return !driver().isThere || driver().isCapturing(stream, &status) || status;
 }
 
 ExchangeMemory::ExchangeMemory(bool isHost, int device, size_t bytes) : isHost(isHost), device(device) {

@@ -62,6 +62,9 @@ struct HeddleCalls {
 /// it cannot be opened; `problem` then says why.
 const HeddleCalls *heddleLibrary(std::string &problem);
 
+/// Whether a stream of CUDA's is being captured, as the driver says; true where it cannot be asked.
+bool isCapturing(Stream stream);
+
 /// Memory of one device for a first exchange, and a stream, by the CUDA driver alone; for the driver `host`, ordinary
 /// memory.
 class ExchangeMemory {

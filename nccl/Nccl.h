@@ -10,7 +10,8 @@ namespace heddle::dropin {
 
 using Result = int;
 namespace result {
-inline constexpr Result success = 0, systemError = 2, internalError = 3, invalidUsage = 5, remoteError = 6;
+inline constexpr Result success = 0, systemError = 2, internalError = 3, invalidUsage = 5, remoteError = 6,
+                        inProgress = 7;
 } // namespace result
 
 namespace type {

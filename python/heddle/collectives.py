@@ -13,6 +13,7 @@ import contextlib
 import ctypes
 import json
 import os
+import pathlib
 import sys
 import threading
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
@@ -411,4 +412,16 @@ class CustomAllreduce:
             pass
 
 
-__all__ = ["Communicator", "CustomAllreduce", "Plan"]
+def nccl_library() -> str:
+    """The file of libheddle_nccl.so, for LD_PRELOAD: before NCCL in programs that call it (docs/nccl.md)."""
+    from ._library import DeviceError
+    here = pathlib.Path(__file__).resolve().parent
+    places = [here / "libheddle_nccl.so", here.parents[1] / "build" / "lib" / "libheddle_nccl.so"]
+    for place in places:
+        if place.exists():
+            return str(place)
+    raise DeviceError("libheddle_nccl.so is neither " + " nor ".join(str(place) for place in places),
+                      ["run `./dev build` in the source tree"])
+
+
+__all__ = ["Communicator", "CustomAllreduce", "Plan", "nccl_library"]

@@ -35,7 +35,7 @@ struct Meeting {
 
 namespace heddle::dropin {
 struct CommHandle {
-  int rank, ranks, splits = 0;
+  int rank, ranks, splits = 0, questions = 0;
   std::string token;
   Meeting *meeting;
   char *slot(int of) const { return reinterpret_cast<char *>(meeting) + 4096 + size_t(of) * slotBytes; }
@@ -87,7 +87,7 @@ Result join(Comm *place, const std::string &token, int rank, int ranks) {
     ::close(file);
   if (memory == MAP_FAILED)
     return result::systemError;
-  *place = new CommHandle{rank, ranks, 0, token, static_cast<Meeting *>(memory)};
+  *place = new CommHandle{rank, ranks, 0, 0, token, static_cast<Meeting *>(memory)};
   if (++(*place)->meeting->come == ranks)
     ::unlink(path.c_str());
   return waitUntil([&] { return (*place)->meeting->come >= ranks; }) ? result::success : result::systemError;
@@ -172,8 +172,13 @@ Result ncclCommInitRank(Comm *comm, int ranks, UniqueId id, int rank) {
   return enter("ncclCommInitRank", [=] { return join(comm, id.bytes, rank, ranks); });
 }
 
-Result ncclCommInitRankConfig(Comm *comm, int ranks, UniqueId id, int rank, Config *) {
-  return ncclCommInitRank(comm, ranks, id, rank);
+/// Without blocking it is in progress until it has been asked a few times.
+Result ncclCommInitRankConfig(Comm *comm, int ranks, UniqueId id, int rank, Config *config) {
+  Result done = ncclCommInitRank(comm, ranks, id, rank);
+  if (done || !config || config->blocking != 0)
+    return done;
+  (*comm)->questions = 5;
+  return result::inProgress;
 }
 
 Result ncclCommInitAll(Comm *, int, const int *) {
@@ -215,8 +220,8 @@ Result ncclCommAbort(Comm comm) {
   return ncclCommDestroy(comm);
 }
 
-Result ncclCommGetAsyncError(Comm, Result *error) {
-  *error = result::success;
+Result ncclCommGetAsyncError(Comm comm, Result *error) {
+  *error = comm->questions-- > 0 ? result::inProgress : result::success;
   return result::success;
 }
 

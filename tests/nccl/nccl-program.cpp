@@ -219,9 +219,15 @@ int runRank(const UniqueId &id, const std::string &scenario, size_t count) {
   int version = 0;
   REQUIRE(ncclGetVersion(&version));
   Group world{nullptr, makeStream(), rank, ranks}, part{nullptr, world.stream, 0, 0};
-  REQUIRE(ncclGroupStart()); // as nccl-tests do
-  REQUIRE(ncclCommInitRank(&world.comm, ranks, id, rank));
-  REQUIRE(ncclGroupEnd());
+  if (scenario == "nonblocking") {
+    Config config{sizeof config, 0xcafebeef, 22809, 0};
+    require(ncclCommInitRankConfig(&world.comm, ranks, id, rank, &config) == result::inProgress ? 0 : 3, "no progress");
+    runCollectives(world, count);
+  } else {
+    REQUIRE(ncclGroupStart()); // as nccl-tests do
+    REQUIRE(ncclCommInitRank(&world.comm, ranks, id, rank));
+    REQUIRE(ncclGroupEnd());
+  }
   if (scenario == "death")
     runDeath(world, count);
   if (scenario == "graph")
@@ -264,7 +270,7 @@ int runRank(const UniqueId &id, const std::string &scenario, size_t count) {
 
 int fail(const char *text) {
   std::fprintf(stderr,
-               "nccl-program: error: %s\nusage: nccl-program basic|groups|split|graph|death [--ranks N] "
+               "nccl-program: error: %s\nusage: nccl-program basic|groups|split|graph|death|nonblocking [--ranks N] "
                "[--device host|cuda] [--count N] [--no-check]\n",
                text);
   return 2;
@@ -291,7 +297,10 @@ int main(int count, char **words) {
     else
       return fail(("what is `" + word + " " + value + "`?").c_str());
   }
-  if (scenario != "basic" && scenario != "groups" && scenario != "split" && scenario != "graph" && scenario != "death")
+  bool isKnown = false;
+  for (const char *name : {"basic", "groups", "split", "graph", "death", "nonblocking"})
+    isKnown |= scenario == name;
+  if (!isKnown)
     return fail("no scenario");
   // Before CUDA starts: the id of the first process goes to all through a pipe.
   int ends[2];

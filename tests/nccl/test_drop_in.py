@@ -77,6 +77,11 @@ class DropIn(unittest.TestCase):
         self.assertIn("rank 0 of 1: communicator: nccl (1 ranks)", run.log)
         self.assertIn("rank 1 of 2: communicator: heddle beside nccl", run.log)
 
+    def test_a_communicator_that_is_made_without_blocking(self):
+        run = Run("nonblocking")
+        self.assertEqual([who for _, _, who, _ in run.served[0]], ["heddle", "nccl", "nccl"])
+        self.assertEqual(run.served[0], run.served[1])
+
     def test_a_rank_that_dies_is_named(self):
         run = Run("death", ranks=3)
         for rank in (0, 2):
