@@ -43,6 +43,7 @@ def arguments():
     parser.add_argument("--noise", type=float, default=0.05, help="by which a call may be slower")
     parser.add_argument("--timeout", type=float, default=150, help="seconds of one start")
     parser.add_argument("--json", help="file for all numbers")
+    parser.add_argument("--parts", default="check,time,death", help="what is done; default all three")
     parser.add_argument("--part", choices=("check", "time", "death"), help=argparse.SUPPRESS)
     parser.add_argument("--out", help=argparse.SUPPRESS)
     return parser.parse_args()
@@ -201,7 +202,8 @@ def start(options, part, preload):
         for rank in range(options.ranks):
             environment = dict(os.environ, RANK=str(rank), LOCAL_RANK=str(rank), WORLD_SIZE=str(options.ranks),
                                LOCAL_WORLD_SIZE=str(options.ranks), MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port),
-                               NCCL_NVLS_ENABLE="0", TORCH_NCCL_ASYNC_ERROR_HANDLING="1")
+                               NCCL_NVLS_ENABLE="0", TORCH_NCCL_ASYNC_ERROR_HANDLING="1",
+                               TORCH_NCCL_USE_COMM_NONBLOCKING="0")
             if preload:
                 environment["LD_PRELOAD"] = str(pathlib.Path(options.library).resolve())
                 environment["HEDDLE_NCCL_LOG"] = "calls" if part == "check" else "off"
@@ -319,8 +321,12 @@ def main():
         sys.exit(f"{options.library} is not there: `./dev build` makes it, or give `--library`")
     report = {"ranks": options.ranks, "dtype": options.dtype}
     faults = 0
-    for part in (check, measure, death):
-        faults += part(options, report)
+    parts = {"check": check, "time": measure, "death": death}
+    unknown = set(options.parts.split(",")) - set(parts)
+    if unknown:
+        sys.exit(f"--parts {options.parts}: {', '.join(sorted(unknown))} is not among {', '.join(parts)}")
+    for part in options.parts.split(","):
+        faults += parts[part](options, report)
         sys.stdout.flush()
         if options.json:
             pathlib.Path(options.json).write_text(json.dumps(report, indent=1))

@@ -317,6 +317,17 @@ void Communicator::launchInto(Operation &operation, int rank, const std::vector<
   }
 }
 
+void Communicator::follow(int rank, Stream &stream) {
+  if (!stream.captureId())
+    waitForLatest(localIndex(rank), stream, 0);
+}
+
+void Communicator::mark(int rank, Stream &stream) {
+  size_t local = localIndex(rank);
+  if (latest[local].isTracked && !stream.captureId())
+    markLatest(local, stream, 0);
+}
+
 void Communicator::waitForLatest(size_t local, Stream &stream, uint64_t capture) {
   Latest &before = latest[local];
   if (!before.isTracked) { // all so far went into the rank's own stream

@@ -82,6 +82,11 @@ public:
   /// same capture only, so they need operations with `memory` of their own, and graphs must not run side by side.
   void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream &stream);
 
+  /// Work of others on the ranks' data, as of another library, takes part in that order: `follow` before it is put into
+  /// the stream, `mark` after. Without effect on streams that are being captured.
+  void follow(int rank, Stream &stream);
+  void mark(int rank, Stream &stream);
+
   /// After the streams have been waited for: throws `streamError`, with failed waits as notes, or else what synchronize
   /// throws for failed waits, when no rank is at work any more.
   void check(std::exception_ptr streamError = nullptr);

@@ -295,6 +295,12 @@ HEDDLE_API heddle_status heddle_communicator_prepare(heddle_communicator communi
 HEDDLE_API heddle_status heddle_collective_launch(heddle_collective collective, heddle_stream stream, uint64_t input,
                                                   uint64_t output);
 
+/* Work of other libraries takes part in the order of the launches: `follow` before it is put into the stream, which
+ * then waits for the latest launch, and `mark` after it, for which later launches then wait. Without effect on streams
+ * that are being captured. */
+HEDDLE_API heddle_status heddle_communicator_follow(heddle_communicator communicator, heddle_stream stream);
+HEDDLE_API heddle_status heddle_communicator_mark(heddle_communicator communicator, heddle_stream stream);
+
 /* Waits for the work that was launched. An error names the collective and the ranks that it waited for; the group has
  * failed for good then: release it, and make a new one. */
 HEDDLE_API heddle_status heddle_communicator_synchronize(heddle_communicator communicator);

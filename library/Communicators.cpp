@@ -277,6 +277,24 @@ heddle_status heddle_collective_launch(heddle_collective collective, heddle_stre
   });
 }
 
+heddle_status heddle_communicator_follow(heddle_communicator communicator, heddle_stream stream) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    auto queue = find<StreamObject>(stream, "stream");
+    std::lock_guard lock(object->launching);
+    object->group->follow(object->group->localRanks().front(), *queue->stream);
+  });
+}
+
+heddle_status heddle_communicator_mark(heddle_communicator communicator, heddle_stream stream) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    auto queue = find<StreamObject>(stream, "stream");
+    std::lock_guard lock(object->launching);
+    object->group->mark(object->group->localRanks().front(), *queue->stream);
+  });
+}
+
 heddle_status heddle_communicator_synchronize(heddle_communicator communicator) {
   return guarded([&] { find<CommunicatorObject>(communicator, "communicator")->group->synchronize(); });
 }

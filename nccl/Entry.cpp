@@ -73,7 +73,6 @@ Entry::~Entry() {
     heddle->release(each.captured);
   }
   heddle->release(group);
-  heddle->release(latest);
   for (auto &[handle, stream] : streams)
     heddle->release(stream);
   heddle->release(device);
@@ -87,7 +86,7 @@ std::string Entry::connect(const std::string &name, const std::string &secret, d
   isHost = name.starts_with("host");
   constexpr double setupSeconds = 30; // all ranks have just come
   heddle_communicator_options options = {sizeof options, deadline, setupSeconds, deadline, settings().reservedUnits, 0};
-  if (heddle->device_open(name.c_str(), &device) || heddle->event_create(device, &latest) ||
+  if (heddle->device_open(name.c_str(), &device) ||
       heddle->communicator_connect(device, ("unix:@heddle-nccl-" + secret).c_str(), rank, ranks, secret.c_str(),
                                    &options, &group))
     return heddle->error_text();
@@ -147,46 +146,28 @@ Entry::Decision Entry::decide(const Call &call) {
 
 Result Entry::perform(const Call &call, const Decision &decision) {
   std::lock_guard lock(mutex);
-  if (!decision.captures)
-    waitForLatest(call.stream);
   hasCaptured |= decision.captures;
   heddle_status status =
       heddle->collective_launch(decision.collective, streamOver(call.stream), reinterpret_cast<uint64_t>(call.input),
                                 reinterpret_cast<uint64_t>(call.output));
   if (!status && isHost) // its streams are not the program's
     status = heddle->communicator_synchronize(group);
-  if (status)
-    return fail(status);
-  if (!decision.captures)
-    markLatest(call.stream);
-  return result::success;
+  return status ? fail(status) : result::success;
 }
 
 Result Entry::beforeNccl(Stream stream) {
   if (heddle_status ended = heddle->communicator_check_group(group))
     return fail(ended);
   std::lock_guard lock(mutex);
-  if (!isCapturing(stream))
-    waitForLatest(stream);
+  if (!isHost)
+    (void)heddle->communicator_follow(group, streamOver(stream)); // as far as the stream lets it be
   return result::success;
 }
 
 void Entry::afterNccl(Stream stream) {
   std::lock_guard lock(mutex);
-  if (!isCapturing(stream))
-    markLatest(stream);
-}
-
-void Entry::waitForLatest(Stream stream) {
-  if (!isHost && hasLatest && latestStream != stream)
-    heddle->stream_wait(streamOver(stream), latest);
-}
-
-void Entry::markLatest(Stream stream) {
-  if (isHost)
-    return;
-  hasLatest = heddle->event_record(latest, streamOver(stream)) == HEDDLE_OK;
-  latestStream = stream;
+  if (!isHost)
+    (void)heddle->communicator_mark(group, streamOver(stream));
 }
 
 heddle_stream Entry::streamOver(Stream stream) {

@@ -89,8 +89,6 @@ private:
   Prepared choose(const Call &call) const;
   heddle_stream streamOver(Stream stream);
   bool isCapturing(Stream stream);
-  void waitForLatest(Stream stream);
-  void markLatest(Stream stream);
   Result fail(heddle_status status);
 
   const HeddleCalls *heddle = nullptr;
@@ -98,9 +96,7 @@ private:
   bool isHost = false;
   heddle_device device = nullptr;
   heddle_communicator group = nullptr;
-  heddle_event latest = nullptr; ///< work that was not captured
-  Stream latestStream = nullptr;
-  bool hasLatest = false, hasCaptured = false;
+  bool hasCaptured = false;
 
   std::mutex mutex;
   std::unordered_map<Key, Prepared, KeyHash> prepared;

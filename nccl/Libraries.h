@@ -40,13 +40,12 @@ const char *ncclLastError(Comm comm);
   X(release)                                                                                                           \
   X(device_open)                                                                                                       \
   X(stream_adopt)                                                                                                      \
-  X(stream_wait)                                                                                                       \
   X(stream_is_capturing)                                                                                               \
-  X(event_create)                                                                                                      \
-  X(event_record)                                                                                                      \
   X(communicator_connect)                                                                                              \
   X(communicator_plan)                                                                                                 \
   X(communicator_prepare)                                                                                              \
+  X(communicator_follow)                                                                                               \
+  X(communicator_mark)                                                                                                 \
   X(communicator_synchronize)                                                                                          \
   X(communicator_check)                                                                                                \
   X(communicator_check_group)                                                                                          \

@@ -88,6 +88,8 @@ _FUNCTIONS = {
     "communicator_describe": [_p, _p],
     "communicator_plan": [_p, _p, _p],
     "communicator_prepare": [_p, _p, _p],
+    "communicator_follow": [_p, _p],
+    "communicator_mark": [_p, _p],
     "communicator_synchronize": [_p],
     "communicator_check": [_p],
     "communicator_check_group": [_p],
