@@ -295,6 +295,20 @@ HEDDLE_API heddle_status heddle_communicator_prepare(heddle_communicator communi
 HEDDLE_API heddle_status heddle_collective_launch(heddle_collective collective, heddle_stream stream, uint64_t input,
                                                   uint64_t output);
 
+/* Collective. A collective with code fused into its kernel, such as an all-reduce with residual and RMS norm: HLO text
+ * (docs/modules.md) whose only launch is one collective over all ranks. `name` is the text's name in messages.
+ * `captured` as in heddle_collective_request. HEDDLE_INPUT for a module that takes several launches. Each call compiles
+ * and allocates again. */
+HEDDLE_API heddle_status heddle_communicator_prepare_module(heddle_communicator communicator, const char *text,
+                                                            size_t size, const char *name, int32_t captured,
+                                                            heddle_collective *collective);
+/* JSON: name, algorithm, blocks, arrays (name, type, bytes, result, alignment): those that a launch takes. */
+HEDDLE_API heddle_status heddle_collective_describe(heddle_collective collective, heddle_text *json);
+/* As heddle_collective_launch: `addresses` are those of all arrays, the module's parameters and then its results. Of a
+ * module they have the alignment that heddle_collective_describe says. */
+HEDDLE_API heddle_status heddle_collective_launch_arrays(heddle_collective collective, heddle_stream stream,
+                                                         const uint64_t *addresses, size_t count);
+
 /* Work of other libraries takes part in the order of the launches: `follow` before it is put into the stream, which
  * then waits for the latest launch, and `mark` after it, for which later launches then wait. Without effect on streams
  * that are being captured. */

@@ -101,6 +101,14 @@ TEST_F(BadInputTest, HandlesThatAreNone) {
        [&](void *h) { return heddle_communicator_check_group(as<heddle_communicator>(h)); }},
       {"communicator_abort", "communicator", "a communicator",
        [&](void *h) { return heddle_communicator_abort(as<heddle_communicator>(h), nullptr); }},
+      {"communicator_prepare_module", "communicator", "a communicator",
+       [&](void *h) {
+         return heddle_communicator_prepare_module(as<heddle_communicator>(h), "", 0, "m", 0, &newCollective);
+       }},
+      {"collective_describe", "collective", "a collective",
+       [&](void *h) { return heddle_collective_describe(as<heddle_collective>(h), &text); }},
+      {"collective_launch_arrays", "collective", "a collective",
+       [&](void *h) { return heddle_collective_launch_arrays(as<heddle_collective>(h), nullptr, nullptr, 0); }},
       {"collective_launch", "collective", "a collective",
        [&](void *h) { return heddle_collective_launch(as<heddle_collective>(h), nullptr, 64, 64); }},
       {"stream_synchronize", "stream", "a stream",

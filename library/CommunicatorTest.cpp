@@ -186,6 +186,72 @@ TEST(Communicators, StreamsAndGraphsOfTheCaller) {
                                       "that are not\n");
 }
 
+/// f32[8,64] over two ranks: the sum with the residual, and its rows normalised.
+std::string normModule(const std::string &result) {
+  return R"(HloModule norm
+add {
+  x = f32[] parameter(0)
+  y = f32[] parameter(1)
+  ROOT s = f32[] add(x, y)
+}
+ENTRY main {
+  partial = f32[8,64] parameter(0)
+  residual = f32[8,64] parameter(1)
+  total = f32[8,64] all-reduce(partial), replica_groups={}, to_apply=add
+  sum = f32[8,64] add(total, residual)
+  square = f32[8,64] multiply(sum, sum)
+  zero = f32[] constant(0)
+  squares = f32[8] reduce(square, zero), dimensions={1}, to_apply=add
+  scale = f32[8] rsqrt(squares)
+  scales = f32[8,64] broadcast(scale), dimensions={0}
+  normal = f32[8,64] multiply(sum, scales)
+)" + result +
+         "}\n";
+}
+
+TEST(Communicators, CodeIsFusedIntoAModulesCollective) {
+  TestProcesses processes(2, [](const TestRank &self) {
+    Rank rank(self);
+    std::string text = normModule("ROOT both = (f32[8,64], f32[8,64]) tuple(normal, sum)\n");
+    Handle<heddle_collective> norm;
+    rank.check(
+        heddle_communicator_prepare_module(rank.communicator, text.data(), text.size(), "norm.hlo", 0, &norm.value));
+    heddle_text described = nullptr;
+    rank.check(heddle_collective_describe(norm, &described));
+    auto json = nlohmann::json::parse(textOf(described));
+    heddle_release(described);
+    self.say(json["arrays"][3]["name"].get<std::string>() + " of " + json["arrays"][3]["bytes"].dump());
+    alignas(64) static float partial[512], residual[512], normal[512], sum[512];
+    for (int i = 0; i < 512; ++i)
+      partial[i] = float(self.rank + 1), residual[i] = 1; // the sum is 4, a row's length 32
+    auto at = [](float *array) { return reinterpret_cast<uint64_t>(array); };
+    std::vector<uint64_t> addresses = {at(partial), at(residual), at(normal), at(sum)};
+    rank.check(heddle_collective_launch_arrays(norm, nullptr, addresses.data(), 4));
+    rank.synchronize();
+    self.say(std::to_string(sum[511]) + " " + std::to_string(normal[17]));
+    addresses[2] += 4;
+    rank.sayError(heddle_collective_launch_arrays(norm, nullptr, addresses.data(), 4));
+    rank.sayError(heddle_collective_launch_arrays(norm, nullptr, addresses.data(), 3));
+    rank.sayError(heddle_collective_launch(norm, nullptr, addresses[0], addresses[1]));
+    auto refuse = [&](std::string other) {
+      heddle_collective place = nullptr;
+      rank.sayError(
+          heddle_communicator_prepare_module(rank.communicator, other.data(), other.size(), "m.hlo", 0, &place));
+    };
+    refuse(normModule("again = f32[8,64] all-reduce(normal), replica_groups={}, to_apply=add\n  ROOT r = f32[8,64] "
+                      "negate(again)\n"));
+    refuse("HloModule m, replica_count=3\n" + text.substr(text.find("add {")));
+    refuse("HloModule nothing");
+  });
+  for (int rank : {0, 1})
+    EXPECT_TRUE(processes.finish(rank).starts_with("sum of 2048\n4.000000 0.125000\n2: `normal` is 0x")) << rank;
+  std::string said = processes.text(0);
+  EXPECT_CONTAINS(said, "`total` takes 4 arrays, and 3 addresses were given");
+  EXPECT_CONTAINS(said, "`total` is of a module, and takes 4 arrays");
+  EXPECT_CONTAINS(said, "m.hlo: the module takes 2 launches, and one of a collective is wanted");
+  EXPECT_CONTAINS(said, "m.hlo: a module of 3 ranks for a group of 2");
+}
+
 TEST(Communicators, AKilledRankIsNamed) {
   TestProcesses processes(3, [](const TestRank &self) {
     Rank rank(self);
@@ -318,26 +384,27 @@ TEST(Communicators, WhatACallerCanDoWrong) {
     rank.launch(sum, value, value); // none of it has failed the group
     rank.synchronize();
   });
-  std::vector<std::string> wanted = {"3: the program's `all_gather` of 8 bytes for rank 0 returned 17",
-                                     "2: rank 2 of 2 processes",
-                                     "2: `all_gather` is null, and a function is wanted",
-                                     "2: `communicator` is null",
-                                     "2: `address` is null",
-                                     "2: address `udp:x`",
-                                     "2: `options->deadline_seconds` is -1, and must be from 0 to 1000000",
-                                     "2: `request->struct_size` is 8",
-                                     "2: `request->type` is null",
-                                     "2: unknown element type `f33`",
-                                     "2: `request->kind` is 9, and must be from 0 to 4",
-                                     "2: or of f32 elements",
-                                     "2: `request->reduction` is 6, and must be from 0 to 5",
-                                     "2: `request->root` is 1, and must be 0: only a broadcast has a root",
-                                     "2: all-reduce of 1 times -1 elements",
-                                     "2: `request->captured` is 2, and must be 0 or 1",
-                                     "2: ",
-                                     "2: `input` is 0x0, and the address of 64 f32 elements is wanted",
-                                     "2: `output` is 0x",
-                                     "2: `stream` is of host:3, and the communicator of host:0"};
+  std::vector<std::string> wanted = {
+      "3: the program's `all_gather` of 8 bytes for rank 0 returned 17",
+      "2: rank 2 of 2 processes",
+      "2: `all_gather` is null, and a function is wanted",
+      "2: `communicator` is null",
+      "2: `address` is null",
+      "2: address `udp:x`",
+      "2: `options->deadline_seconds` is -1, and must be from 0 to 1000000",
+      "2: `request->struct_size` is 8",
+      "2: `request->type` is null",
+      "2: unknown element type `f33`",
+      "2: `request->kind` is 9, and must be from 0 to 4",
+      "2: or of f32 elements",
+      "2: `request->reduction` is 6, and must be from 0 to 5",
+      "2: `request->root` is 1, and must be 0: only a broadcast has a root",
+      "2: all-reduce of 1 times -1 elements",
+      "2: `request->captured` is 2, and must be 0 or 1",
+      "2: ",
+      "2: `input` is 0x0, and the address of 256 bytes of f32 at a multiple of 4 is wanted",
+      "2: `output` is 0x",
+      "2: `stream` is of host:3, and the communicator of host:0"};
   std::istringstream said(processes.finish(0));
   std::string line;
   for (const std::string &each : wanted) {

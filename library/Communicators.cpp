@@ -4,6 +4,7 @@
 #include "collectives/Communicator.h"
 #include "library/Handles.h"
 #include "library/Structures.h"
+#include "program/RankCollective.h"
 #include "runtime/ProcessGroup.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -25,11 +26,21 @@ struct CommunicatorObject {
   int reservedUnits = 0;
 };
 
+/// An array as a launch takes it.
+struct ArrayPlace {
+  std::string name, type;
+  uint64_t sizeBytes;
+  int64_t alignment;
+  bool isResult;
+};
+
 struct CollectiveObject {
   static constexpr HandleKind kind = HandleKind::Collective;
   std::shared_ptr<CommunicatorObject> owner;
   Communicator::Operation *operation;
   bool isCaptured;
+  std::shared_ptr<const program::RankCollective> module; ///< null for a plain one: an input and an output
+  std::vector<ArrayPlace> arrays;
 };
 
 struct Options {
@@ -158,12 +169,75 @@ Request readRequest(const CommunicatorObject &object, const heddle_collective_re
   return {plan, request.captured == 1};
 }
 
-DeviceAddress operandAddress(uint64_t address, int64_t elements, const Plan &plan, const char *parameter) {
-  auto size = uint64_t(elementSizeBytes(plan.collective.type));
-  if (elements > 0 && (address == 0 || address % size != 0))
-    throw inputError(fmt::format("`{}` is {:#x}, and the address of {} {} elements is wanted", parameter, address,
-                                 elements, elementTypeName(plan.collective.type)));
-  return DeviceAddress(address);
+std::vector<ArrayPlace> arraysOf(const Collective &what) {
+  int64_t size = elementSizeBytes(what.type);
+  std::string type = elementTypeName(what.type);
+  return {{"input", type, uint64_t(what.inputElements() * size), size, false},
+          {"output", type, uint64_t(what.outputElements() * size), size, true}};
+}
+
+std::vector<ArrayPlace> arraysOf(const program::RankCollective &module) {
+  std::vector<ArrayPlace> arrays;
+  for (size_t i = 0; i < module.arrays.size(); ++i)
+    arrays.push_back({module.arrays[i].name, module.arrays[i].type, module.arrays[i].sizeBytes, 1,
+                      i + module.results >= module.arrays.size()});
+  for (size_t i = 0; i < module.arguments.size(); ++i)
+    if (module.arguments[i] >= 0) { // behind those of the protocol
+      const auto &all = module.kernel.arguments;
+      ArrayPlace &place = arrays[size_t(module.arguments[i])];
+      place.alignment = std::max(place.alignment, all[all.size() - module.arguments.size() + i].divisibility);
+    }
+  return arrays;
+}
+
+/// Looked at before the launch counts: a fault there would end the group.
+void checkAddresses(const std::vector<ArrayPlace> &arrays, const std::vector<uint64_t> &addresses) {
+  for (size_t i = 0; i < arrays.size(); ++i)
+    if (arrays[i].sizeBytes > 0 && (addresses[i] == 0 || addresses[i] % uint64_t(arrays[i].alignment) != 0))
+      throw inputError(fmt::format("`{}` is {:#x}, and the address of {} bytes of {} at a multiple of {} is wanted",
+                                   arrays[i].name, addresses[i], arrays[i].sizeBytes, arrays[i].type,
+                                   arrays[i].alignment));
+}
+
+std::vector<LaunchArgument> argumentsOf(const CollectiveObject &object, const std::vector<uint64_t> &addresses,
+                                        int rank) {
+  std::vector<LaunchArgument> arguments;
+  if (!object.module) {
+    for (uint64_t address : addresses)
+      arguments.push_back(DeviceAddress(address));
+    return arguments;
+  }
+  for (int number : object.module->arguments) {
+    if (number >= 0)
+      arguments.push_back(DeviceAddress(addresses[size_t(number)]));
+    else if (number == program::RankCollective::Replica)
+      arguments.push_back(ScalarBits{uint64_t(rank / object.module->partitions)});
+    else
+      arguments.push_back(ScalarBits{uint64_t(rank % object.module->partitions)});
+  }
+  return arguments;
+}
+
+void launchCollective(const CollectiveObject &object, heddle_stream stream, const std::vector<uint64_t> &addresses) {
+  auto queue = stream ? find<StreamObject>(stream, "stream") : nullptr;
+  Communicator &group = *object.owner->group;
+  int rank = group.localRanks().front();
+  if (queue && queue->device->name() != object.owner->device->name())
+    throw inputError(fmt::format("`stream` is of {}, and the communicator of {}", queue->device->name(),
+                                 object.owner->device->name()));
+  bool isCapturing = (queue ? *queue->stream : group.stream(rank)).captureId() != 0;
+  if (isCapturing != object.isCaptured)
+    throw inputError(fmt::format("the stream is {}being captured, and the collective was prepared for streams that "
+                                 "are{}",
+                                 isCapturing ? "" : "not ", object.isCaptured ? "" : " not"),
+                     {"prepare one for each: `captured` of the request"});
+  checkAddresses(object.arrays, addresses);
+  std::vector<LaunchArgument> operands = argumentsOf(object, addresses, rank);
+  std::lock_guard lock(object.owner->launching);
+  if (queue)
+    group.launch(*object.operation, rank, operands, *queue->stream);
+  else
+    group.launch(*object.operation, rank, operands);
 }
 
 } // namespace
@@ -243,7 +317,43 @@ heddle_status heddle_communicator_prepare(heddle_communicator communicator, cons
     requirePointer(collective, "collective", "a place for the handle");
     Request read = readRequest(*object, request);
     Communicator::Operation &operation = object->group->prepare(read.plan, "", read.isCaptured ? "captured" : "");
-    give(collective, CollectiveObject{object, &operation, read.isCaptured});
+    give(collective, CollectiveObject{object, &operation, read.isCaptured, nullptr, arraysOf(read.plan.collective)});
+  });
+}
+
+heddle_status heddle_communicator_prepare_module(heddle_communicator communicator, const char *text, size_t size,
+                                                 const char *name, int32_t captured, heddle_collective *collective) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    requirePointer(text, "text", "a module");
+    requirePointer(collective, "collective", "a place for the handle");
+    if (captured != 0 && captured != 1)
+      throw inputError(fmt::format("`captured` is {}, and must be 0 or 1", captured));
+    Communicator &group = *object->group;
+    auto module = std::make_shared<program::RankCollective>(
+        program::compileRankCollective(std::string_view(text, size), name ? name : "<text>", group.ranks(),
+                                       object->device->chip(), group.computeUnits()));
+    Communicator::Operation &operation = group.prepare(module->plan, module->kernel, module->name);
+    give(collective, CollectiveObject{object, &operation, captured == 1, module, arraysOf(*module)});
+  });
+}
+
+heddle_status heddle_collective_describe(heddle_collective collective, heddle_text *json) {
+  return guarded([&] {
+    auto object = find<CollectiveObject>(collective, "collective");
+    requirePointer(json, "json", "a place for the handle");
+    const Plan &plan = object->operation->plan();
+    nlohmann::ordered_json description = {{"name", object->operation->name()},
+                                          {"algorithm", plan.algorithm->name},
+                                          {"blocks", plan.rounds ? plan.blocks : 0}};
+    description["arrays"] = nlohmann::ordered_json::array();
+    for (const ArrayPlace &each : object->arrays)
+      description["arrays"].push_back({{"name", each.name},
+                                       {"type", each.type},
+                                       {"bytes", each.sizeBytes},
+                                       {"result", each.isResult},
+                                       {"alignment", each.alignment}});
+    give(json, TextObject{description.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)});
   });
 }
 
@@ -251,29 +361,29 @@ heddle_status heddle_collective_launch(heddle_collective collective, heddle_stre
                                        uint64_t output) {
   return guarded([&] {
     auto object = find<CollectiveObject>(collective, "collective");
-    auto queue = stream ? find<StreamObject>(stream, "stream") : nullptr;
-    Communicator &group = *object->owner->group;
-    const Plan &plan = object->operation->plan();
-    const Collective &what = plan.collective;
-    int rank = group.localRanks().front();
-    if (queue && queue->device->name() != object->owner->device->name())
-      throw inputError(fmt::format("`stream` is of {}, and the communicator of {}", queue->device->name(),
-                                   object->owner->device->name()));
-    bool isCapturing = (queue ? *queue->stream : group.stream(rank)).captureId() != 0;
-    if (isCapturing != object->isCaptured)
-      throw inputError(fmt::format("the stream is {}being captured, and the collective was prepared for streams that "
-                                   "are{}",
-                                   isCapturing ? "" : "not ", object->isCaptured ? "" : " not"),
-                       {"prepare one for each: `captured` of the request"});
+    if (object->module)
+      throw inputError(fmt::format("`{}` is of a module, and takes {} arrays", object->operation->name(),
+                                   object->module->arrays.size()),
+                       {"launch it by heddle_collective_launch_arrays"});
+    const Collective &what = object->operation->plan().collective;
+    int rank = object->owner->group->localRanks().front();
     if (what.kind == CollectiveKind::Broadcast && rank != what.root && input == 0)
       input = output; // is read by the kernel, and not used
-    std::vector<LaunchArgument> operands = {operandAddress(input, what.inputElements(), plan, "input"),
-                                            operandAddress(output, what.outputElements(), plan, "output")};
-    std::lock_guard lock(object->owner->launching);
-    if (queue)
-      group.launch(*object->operation, rank, operands, *queue->stream);
-    else
-      group.launch(*object->operation, rank, operands);
+    launchCollective(*object, stream, {input, output});
+  });
+}
+
+heddle_status heddle_collective_launch_arrays(heddle_collective collective, heddle_stream stream,
+                                              const uint64_t *addresses, size_t count) {
+  return guarded([&] {
+    auto object = find<CollectiveObject>(collective, "collective");
+    if (count > 0)
+      requirePointer(addresses, "addresses", "an array of addresses");
+    size_t wanted = object->module ? object->module->arrays.size() : 2;
+    if (count != wanted)
+      throw inputError(
+          fmt::format("`{}` takes {} arrays, and {} addresses were given", object->operation->name(), wanted, count));
+    launchCollective(*object, stream, {addresses, addresses + count});
   });
 }
 

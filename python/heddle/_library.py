@@ -94,7 +94,10 @@ _FUNCTIONS = {
     "communicator_check": [_p],
     "communicator_check_group": [_p],
     "communicator_abort": [_p, _s],
+    "communicator_prepare_module": [_p, _s, _z, _s, _i32, _p],
+    "collective_describe": [_p, _p],
     "collective_launch": [_p, _p, _u64, _u64],
+    "collective_launch_arrays": [_p, _p, _p, _z],
     "make_values": [_s, _p],
     "report": [_s, _strings, _z, _p, _p, _p, _p],
 }

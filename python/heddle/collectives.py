@@ -81,6 +81,7 @@ class Communicator:
         self._handle, self._device = handle, device
         self._collectives: Dict[tuple, Handle] = {}
         self._plans: Dict[tuple, Plan] = {}
+        self._arrays: Dict[str, list] = {}  # of modules
         self._lock = threading.Lock()
         described = self.info
         self.rank: int = described["rank"]
@@ -198,6 +199,36 @@ class Communicator:
         """Rank `root`'s array, on every rank; `out=x` receives in place."""
         return self._call("broadcast", x, out, lambda shape: shape, root=root, dtype=dtype, algorithm=algorithm)
 
+    def all_reduce_rms_norm(self, x: Any, residual: Any, weight: Any = None, eps: float = 1e-6, *, out: Any = None,
+                            residual_out: Any = None, dtype: Any = None) -> Tuple[Any, Any]:
+        """What tensor parallelism has after a layer, in one kernel: the sum of all ranks' `x` plus `residual`, and its rows
+        normalised by their root mean square (computed in f32) times `weight`. Rows are the last dimension, 32 to 16384
+        elements. Returns the normalised rows and the sum; `residual_out` may be `residual`."""
+        given = self._memory(x, "the array", dtype)
+        if not given.shape:
+            raise InputError("the array has no rows", ["rows are its last dimension"])
+        arrays = [(x, given), (residual, self._memory(residual, "`residual`", dtype))]
+        if weight is not None:
+            arrays.append((weight, self._memory(weight, "`weight`", dtype)))
+        results = [_new_like(x, given, given.shape) if each is None else each for each in (out, residual_out)]
+        arrays += [(each, self._memory(each, name, dtype)) for each, name in zip(results, ("`out`", "`residual_out`"))]
+        for index, (_, memory) in enumerate(arrays):
+            shape = given.shape[-1:] if weight is not None and index == 2 else given.shape
+            if memory.dtype != given.dtype or tuple(memory.shape) != tuple(shape):
+                raise InputError(f"array {index} is {memory.dtype}{list(memory.shape)}, and {given.dtype}{list(shape)} is wanted")
+        if arrays[-2][1].address == given.address:
+            raise InputError("`out` is the array itself", ["only `residual_out` may be an input, the residual"])
+        rows, columns = given.nbytes // size_of(given.dtype) // max(given.shape[-1], 1), given.shape[-1]
+        text = _norm_module(self.size, given.dtype, rows, columns, weight is not None, float(eps))
+        self._launch_module(text, "all_reduce_rms_norm", [memory for _, memory in arrays])
+        return results[0], results[1]
+
+    def module(self, text: str, arrays: Sequence[Any], *, name: str = "<text>") -> None:
+        """A collective with code of your own fused into its kernel: HLO text (docs/modules.md) whose only launch is one
+        collective over all ranks. `arrays` are its parameters and then its results, which are filled. Compiled once for a
+        text."""
+        self._launch_module(text, name, [self._memory(each, f"array {index}", None) for index, each in enumerate(arrays)])
+
     def plan(self, kind: str, count: int, dtype: Any = "f32", op: Any = "sum", *, root: int = 0,
              algorithm: Optional[str] = None) -> Plan:
         """What a collective of parts of `count` elements would run; not collective, and nothing is prepared."""
@@ -288,6 +319,36 @@ class Communicator:
                                                           ctypes.byref(request))
             return handle
 
+    def _stream(self, memory: Memory) -> Tuple[Optional[Handle], bool]:
+        """Where a call on the array goes, and whether that is being captured."""
+        if self._device.name.startswith("host"):
+            return None, False
+        lib, answer = library(), ctypes.c_int32()
+        stream = self._device.stream_over(torch_stream(memory))
+        lib.check(lib.stream_is_capturing(stream, ctypes.byref(answer)))
+        return stream, bool(answer.value)
+
+    def _launch_module(self, text: str, name: str, arrays: List[Memory]) -> None:
+        lib = library()
+        stream, captured = self._stream(arrays[-1])
+        with self._lock:
+            known = self._collectives.get((text, captured))
+            if known is None:
+                encoded = c_text(text, "the module")
+                known = self._collectives[text, captured] = lib.new(
+                    lib.communicator_prepare_module, self._open_handle(), encoded, len(encoded),
+                    c_text(name, "the module's name"), int(captured))
+                self._arrays[text] = json.loads(lib.text(lib.collective_describe, known))["arrays"]
+        wanted = self._arrays[text]
+        sizes = [memory.nbytes for memory in arrays]
+        if sizes != [each["bytes"] for each in wanted]:
+            raise InputError(f"the module takes arrays of {[each['bytes'] for each in wanted]} bytes, and those that were given "
+                             f"have {sizes}")
+        addresses = (ctypes.c_uint64 * len(arrays))(*[memory.address for memory in arrays])
+        lib.check(lib.collective_launch_arrays(known, stream, ctypes.cast(addresses, ctypes.c_void_p), len(arrays)))
+        if stream is None:
+            self.synchronize()
+
     def _memory(self, value: Any, what: str, dtype: Any) -> Memory:
         memory = memory_of(value, what)
         if memory is None:
@@ -316,12 +377,8 @@ class Communicator:
             raise InputError(f"`out` is {taken.dtype}{list(taken.shape)}, and {given.dtype}{list(shape)} is wanted")
         if taken.readonly:
             raise InputError("`out` is read-only")
-        lib, stream, captured = library(), None, False
-        if not self._device.name.startswith("host"):
-            stream = self._device.stream_over(torch_stream(taken))
-            answer = ctypes.c_int32()
-            lib.check(lib.stream_is_capturing(stream, ctypes.byref(answer)))
-            captured = bool(answer.value)
+        lib = library()
+        stream, captured = self._stream(taken)
         part = min(given.nbytes, taken.nbytes) if kind in ("all_gather", "reduce_scatter") else given.nbytes
         if kind == "all_to_all":
             part //= self.size
@@ -330,6 +387,51 @@ class Communicator:
         if stream is None:
             self.synchronize()
         return result
+
+
+def _norm_module(ranks: int, dtype: str, rows: int, columns: int, has_weight: bool, eps: float) -> str:
+    array, wide, numbers = f"{dtype}[{rows},{columns}]", f"f32[{rows},{columns}]", f"f32[{rows}]"
+    weight = "" if not has_weight else f"""
+  weight = {dtype}[{columns}] parameter(2)
+  wide_weight = f32[{columns}] convert(weight)
+  weights = {wide} broadcast(wide_weight), dimensions={{1}}"""
+    product = "scaled" if not has_weight else "weighted"
+    weighted = "" if not has_weight else f"\n  weighted = {wide} multiply(scaled, weights)"
+    return f"""HloModule all_reduce_rms_norm, replica_count={ranks}
+add_elements {{
+  a = {dtype}[] parameter(0)
+  b = {dtype}[] parameter(1)
+  ROOT c = {dtype}[] add(a, b)
+}}
+add_floats {{
+  a = f32[] parameter(0)
+  b = f32[] parameter(1)
+  ROOT c = f32[] add(a, b)
+}}
+ENTRY main {{
+  partial = {array} parameter(0)
+  residual = {array} parameter(1){weight}
+  total = {array} all-reduce(partial), replica_groups={{}}, to_apply=add_elements
+  wide_total = {wide} convert(total)
+  wide_residual = {wide} convert(residual)
+  sum = {wide} add(wide_total, wide_residual)
+  square = {wide} multiply(sum, sum)
+  zero = f32[] constant(0)
+  squares = {numbers} reduce(square, zero), dimensions={{1}}, to_apply=add_floats
+  size = f32[] constant({columns})
+  sizes = {numbers} broadcast(size), dimensions={{}}
+  mean = {numbers} divide(squares, sizes)
+  small = f32[] constant({eps!r})
+  smalls = {numbers} broadcast(small), dimensions={{}}
+  shifted = {numbers} add(mean, smalls)
+  scale = {numbers} rsqrt(shifted)
+  scales = {wide} broadcast(scale), dimensions={{0}}
+  scaled = {wide} multiply(sum, scales){weighted}
+  normal = {array} convert({product})
+  new_residual = {array} convert(sum)
+  ROOT both = ({array}, {array}) tuple(normal, new_residual)
+}}
+"""
 
 
 def _new_like(x: Any, memory: Memory, shape: Tuple[int, ...]) -> Any:

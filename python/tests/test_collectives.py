@@ -132,6 +132,42 @@ class _Store:
         return texts
 
 
+def fused_norm(rank, size, address):
+    random = numpy.random.default_rng(5)
+    parts = random.standard_normal((size, 6, 96), numpy.float32)
+    residual, weight = random.standard_normal((6, 96), numpy.float32), random.standard_normal(96, numpy.float32)
+    total = parts.sum(axis=0) + residual
+    normal = total / numpy.sqrt((total * total).mean(axis=1, keepdims=True) + 1e-5)
+    with Communicator.connect(address, rank, size) as group:
+        for _ in range(2):
+            rows, added = group.all_reduce_rms_norm(parts[rank], residual, weight, 1e-5)
+            assert numpy.abs(added - total).max() < 1e-5 and numpy.abs(rows - normal * weight).max() < 1e-5
+        rows, same = group.all_reduce_rms_norm(parts[rank], residual, eps=1e-5, residual_out=residual)
+        assert same is residual and numpy.abs(rows - normal).max() < 1e-5 and numpy.abs(residual - total).max() < 1e-5
+        bits = (parts[rank].view(numpy.uint32) >> 16).astype(numpy.uint16)  # of bf16
+        rows, _ = group.all_reduce_rms_norm(bits, numpy.zeros_like(bits), dtype="bf16")
+        kept = (rows.astype(numpy.uint32) << 16).view(numpy.float32)
+        plain = parts.sum(axis=0)
+        plain /= numpy.sqrt((plain * plain).mean(axis=1, keepdims=True))
+        assert numpy.abs(kept - plain).max() < 0.05
+        text = ("HloModule m, replica_count=%d\nadd { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) }\n"
+                "ENTRY main { p = f32[64] parameter(0)\n t = f32[64] all-reduce(p), replica_groups={}, to_apply=add\n"
+                "ROOT n = f32[64] negate(t) }" % size)
+        result = numpy.empty(64, numpy.float32)
+        group.module(text, [numpy.ones(64, numpy.float32), result])
+        assert (result == -size).all()
+        texts = []
+        for call in (lambda: group.all_reduce_rms_norm(parts[rank], residual[:3]),
+                     lambda: group.all_reduce_rms_norm(parts[rank], residual, out=parts[rank]),
+                     lambda: group.all_reduce_rms_norm(parts[rank][:, :8].copy(), residual[:, :8].copy()),
+                     lambda: group.module(text, [numpy.ones(63, numpy.float32), result])):
+            try:
+                call()
+            except heddle.InputError as problem:
+                texts.append(problem.message)
+        return texts
+
+
 def bad_callback(rank, size, address):
     def gather(mine, seconds):
         raise KeyError("the store is away")
@@ -214,6 +250,14 @@ class Collectives(unittest.TestCase):
     def test_own_arrays_over_a_callback(self):
         once = heddle.rand(3, "f32", seed=1).tolist()
         self.assertEqual(Ranks(2, own_arrays).results(), [[2 * value for value in once]] * 2)
+
+    @unittest.skipUnless(numpy, "NumPy is not installed")
+    def test_fused_norm_and_modules(self):
+        for said in Ranks(2, fused_norm).results() + Ranks(3, fused_norm).results():
+            self.assertEqual(len(said), 4, said)
+            for text, words in zip(said, (r"array 1 is f32\[3, 96\], and f32\[6, 96\]", "`out` is the array itself",
+                                          "takes . launches, and one", r"arrays of \[256, 256\] bytes, and .* \[252, 256\]")):
+                self.assertRegex(text, words)
 
     def test_an_exception_of_the_callback_comes_out(self):
         self.assertEqual(Ranks(1, bad_callback).results(), ["'the store is away'"])
