@@ -28,13 +28,35 @@ static bool haveAll(Bootstrap &bootstrap, const Driver &driver) {
   return std::all_of(answers.begin(), answers.end(), [](const std::string &answer) { return answer == "yes"; });
 }
 
+/// This process's device; null when some process cannot open its own, with what each of those says in `problem`. A
+/// process that went on without the others would leave them waiting for it.
+static std::shared_ptr<Device> openOnAll(Bootstrap &bootstrap, const Driver &driver, std::string &problem) {
+  constexpr size_t mostTextBytes = 1000;
+  std::shared_ptr<Device> device;
+  std::string mine;
+  try {
+    device = openDeviceOfRank(driver.name(), bootstrap.rank());
+  } catch (const Error &error) {
+    mine = std::string(error.what()).substr(0, mostTextBytes);
+  }
+  std::vector<std::string> all = bootstrap.allGather(mine, 30);
+  for (int rank = 0; rank < bootstrap.size(); ++rank)
+    if (!all[size_t(rank)].empty())
+      problem += fmt::format("{}rank {} has no device: {}", problem.empty() ? "" : "; ", rank, all[size_t(rank)]);
+  return problem.empty() ? device : nullptr;
+}
+
 static void tryDriver(Bootstrap &bootstrap, const Driver &driver, SharingReport &report) {
   using Clock = std::chrono::steady_clock;
   std::unique_ptr<ProcessGroup> group;
   std::string problem;
+  std::shared_ptr<Device> device = openOnAll(bootstrap, driver, problem);
+  if (!device) {
+    report.ways.push_back({driver.name(), "a group", problem, 0});
+    return;
+  }
   try {
-    group = std::make_unique<ProcessGroup>(bootstrap, openDeviceOfRank(driver.name(), bootstrap.rank()), 30,
-                                           ProcessGroup::Check::Later);
+    group = std::make_unique<ProcessGroup>(bootstrap, device, 30, ProcessGroup::Check::Later);
   } catch (const Error &error) {
     report.ways.push_back({driver.name(), "a group", error.what(), 0});
     return;

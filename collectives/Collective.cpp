@@ -56,8 +56,9 @@ std::string describe(const Collective &collective) {
   std::string what = collectiveName(collective.kind);
   if (collective.reduces())
     what += std::string(" ") + reductionName(collective.reduction);
-  return fmt::format("{} of {}[{}] over {} rank{}", what, elementTypeName(collective.type), collective.inputElements(),
-                     collective.ranks, collective.ranks == 1 ? "" : "s");
+  return fmt::format("{} of {}[{}] over {} rank{}{}", what, elementTypeName(collective.type),
+                     collective.inputElements(), collective.ranks, collective.ranks == 1 ? "" : "s",
+                     collective.root ? fmt::format(" from rank {}", collective.root) : "");
 }
 
 static void checkReduction(const Collective &collective) {
@@ -101,6 +102,9 @@ void checkCollective(const Collective &collective) {
     checkReduction(collective);
   if (collective.kind == CollectiveKind::Permute)
     checkSources(collective);
+  if (collective.root < 0 || collective.root >= collective.ranks)
+    throw inputError(fmt::format("{} from rank {}: ranks are 0 to {}", collectiveName(collective.kind), collective.root,
+                                 collective.ranks - 1));
 }
 
 } // namespace heddle

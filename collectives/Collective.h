@@ -27,7 +27,7 @@ inline bool reduces(CollectiveKind kind) {
 ///   reduce-scatter  out_r       = fold of x_0[r] ... x_(n-1)[r]
 ///   all-to-all      out_r[s]    = x_s[r]
 ///   permute         out_r       = x_s with s = sources[r]; zeros when s is -1
-///   broadcast       out_r       = x_0
+///   broadcast       out_r       = x_root
 /// The fold takes the ranks in order 0 to n-1, in f32 for floating types up to f32, in f64 for f64, modular for
 /// integers, and rounds once; a sum starts at +0. Minimum and maximum give NaN when an operand is NaN, and order -0
 /// before +0. So every rank, every algorithm, every size and every run gives the same bits.
@@ -38,6 +38,7 @@ struct Collective {
   int ranks = 1;                        ///< 1 to maxWorldSize
   int64_t outer = 1, inner = 0;         ///< a part has outer * inner elements
   std::vector<int> sources = {};        ///< permute: for each rank the rank it receives from, or -1
+  int root = 0;                         ///< broadcast: the rank that sends
 
   int64_t partElements() const { return outer * inner; }
   int inputParts() const;  ///< 1 or ranks

@@ -4,6 +4,7 @@
 #include "binary/PeerAbi.h"
 #include "collectives/kernel/CompileKernel.h"
 #include "runtime/Device.h"
+#include "runtime/Event.h"
 #include "runtime/ProcessGroup.h"
 #include "runtime/Stream.h"
 #include "runtime/SymmetricMemory.h"
@@ -15,6 +16,15 @@
 #include <fmt/format.h>
 
 namespace heddle {
+
+/// Where the latest launch went, when it may be followed by one on another stream.
+struct Communicator::Latest {
+  bool isTracked = false; ///< from the first launch into a stream of the caller's on
+  uint64_t queue = 0;     ///< Stream::queue, of launches that are not captured
+  std::shared_ptr<Event> event;
+  uint64_t capture = 0, capturedQueue = 0; ///< the same of the latest capture
+  std::shared_ptr<Event> capturedEvent;
+};
 
 /// What the runtime keeps in each rank's device memory for all operations.
 struct Communicator::Control {
@@ -64,6 +74,7 @@ void Communicator::makeStreams() {
     }
   for (const auto &device : devices)
     service.push_back(device->createStream());
+  latest.resize(devices.size());
 }
 
 Communicator::~Communicator() {
@@ -73,7 +84,7 @@ Communicator::~Communicator() {
     endLocalWaits();
   } catch (const std::exception &) { // the group ends either way
   }
-  (void)synchronizeAll(streams); // the memory goes next
+  (void)waitForStreams(); // the memory goes next
   if (!processGroup)
     return;
   try { // the others would wait for a launch that did not do its part
@@ -132,18 +143,20 @@ void Communicator::checkRanks(const Plan &plan) const {
     throw inputError(fmt::format("a plan for {} ranks in a group of {}", plan.collective.ranks, ranks()));
 }
 
-Communicator::Operation &Communicator::prepare(const Plan &plan, const std::string &name) {
+Communicator::Operation &Communicator::prepare(const Plan &plan, const std::string &name, const std::string &memory) {
   if (!processGroup)
     checkRanks(plan);
   std::lock_guard one(preparing); // or threads that ask for equal plans at once would get different operations
-  std::string key = planKey(plan) + name;
+  std::shared_ptr<void> allowed = devices.front()->allowInCaptures();
+  std::string key = planKey(plan) + name + (memory.empty() ? "" : ", memory " + memory);
+  std::string shared = memory + protocolKey(plan);
   std::shared_ptr<Protocol> protocol;
   {
     std::lock_guard lock(mutex);
     for (const auto &known : operations) {
       if (known->key == key)
         return *known;
-      if (known->protocol && known->protocol->key == protocolKey(plan))
+      if (known->protocol && known->protocol->key == shared)
         protocol = known->protocol;
     }
   }
@@ -151,7 +164,7 @@ Communicator::Operation &Communicator::prepare(const Plan &plan, const std::stri
     agreeOn(plan, key);
   if (!protocol && plan.rounds != 0) {
     protocol = makeProtocol(plan, [&] { return compileKernel(plan); });
-    protocol->key = protocolKey(plan);
+    protocol->key = shared;
   }
   return add(plan, name.empty() ? describe(plan.collective) : name, key, std::move(protocol));
 }
@@ -168,7 +181,7 @@ Communicator::Operation &Communicator::add(const Plan &plan, const std::string &
   operation->thePlan = plan;
   operation->theName = name;
   operation->key = key;
-  operation->hash = hashBytes(planKey(plan) + "\n" + name);
+  operation->hash = hashBytes(planKey(plan) + "\n" + name + "\n" + key);
   operation->protocol = std::move(protocol);
   std::lock_guard lock(mutex);
   operations.push_back(std::move(operation));
@@ -240,6 +253,20 @@ Error Communicator::differenceError(const Operation &mine, const Operation *thei
                     notes);
 }
 
+static Error failedBefore() {
+  return environmentError("the group has failed before: it runs nothing any more",
+                          {"make a new group; the first error, or who aborted it, says what happened"});
+}
+
+/// Of waits that failed: the first comes first.
+static Error waitError(std::vector<std::string> reports) {
+  std::string message = reports.front();
+  reports.erase(reports.begin());
+  reports.push_back(
+      "every rank of a group launches each collective within the deadline; the group has failed for good");
+  return environmentError(message, reports);
+}
+
 void Communicator::checkOrder(const Operation &operation, int rank) {
   if (ring && ring->failedRank() >= 0)
     processGroup->neighbours().waitForFailure(0.5); // its page is faster than its message, which says why
@@ -247,8 +274,7 @@ void Communicator::checkOrder(const Operation &operation, int rank) {
   if (processGroup)
     checkProcesses(operation, launched[0] + 1);
   if (failed)
-    throw environmentError("the group has failed before: it runs nothing any more",
-                           {"make a new group; the first error, or who aborted it, says what happened"});
+    throw failedBefore();
   size_t number = launched[localIndex(rank)]++;
   if (number == forgotten + order.size())
     order.push_back(&operation);
@@ -261,21 +287,86 @@ void Communicator::checkOrder(const Operation &operation, int rank) {
 }
 
 void Communicator::launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands) {
-  localIndex(rank);
+  launchInto(operation, rank, operands, nullptr);
+}
+
+void Communicator::launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream &stream) {
+  launchInto(operation, rank, operands, &stream);
+}
+
+/// Null: the rank's own stream.
+void Communicator::launchInto(Operation &operation, int rank, const std::vector<LaunchArgument> &operands,
+                              Stream *stream) {
+  size_t local = localIndex(rank);
   if (operation.group != this)
     throw inputError(fmt::format("`{}` was prepared by another group", operation.name()),
                      {"a group launches what its own `prepare` has returned"});
   try {
     checkOrder(operation, rank);
-    if (operation.protocol)
-      start(operation, rank, operands);
+    if (!operation.protocol)
+      return;
+    Stream &into = stream ? *stream : *streams[local];
+    if (!stream && !latest[local].isTracked)
+      return start(operation, rank, operands, into);
+    uint64_t capture = into.captureId();
+    waitForLatest(local, into, capture);
+    start(operation, rank, operands, into);
+    markLatest(local, into, capture);
   } catch (const Error &error) { // the other ranks would wait for what does not come
     abort(error.what());
     throw;
   }
 }
 
-void Communicator::start(Operation &operation, int rank, const std::vector<LaunchArgument> &operands) {
+void Communicator::follow(int rank, Stream &stream) {
+  if (!stream.captureId())
+    waitForLatest(localIndex(rank), stream, 0);
+}
+
+void Communicator::mark(int rank, Stream &stream) {
+  size_t local = localIndex(rank);
+  if (latest[local].isTracked && !stream.captureId())
+    markLatest(local, stream, 0);
+}
+
+void Communicator::waitForLatest(size_t local, Stream &stream, uint64_t capture) {
+  Latest &before = latest[local];
+  if (!before.isTracked) { // all so far went into the rank's own stream
+    before.event = devices[local]->createEvent();
+    before.capturedEvent = devices[local]->createEvent();
+    streams[local]->record(before.event);
+    before.queue = streams[local]->queue();
+    before.isTracked = true;
+  }
+  if (!capture && before.queue != stream.queue())
+    stream.wait(before.event);
+  if (capture && before.capture == capture && before.capturedQueue != stream.queue())
+    stream.wait(before.capturedEvent);
+}
+
+/// An event of its own, not one that is recorded when it is needed: by then the stream may be gone.
+void Communicator::markLatest(size_t local, Stream &stream, uint64_t capture) {
+  Latest &now = latest[local];
+  stream.record(capture ? now.capturedEvent : now.event);
+  (capture ? now.capturedQueue : now.queue) = stream.queue();
+  if (capture)
+    now.capture = capture;
+}
+
+/// The first error of the streams, or null. Work on the streams of callers has run; its errors are theirs.
+std::exception_ptr Communicator::waitForStreams() const {
+  std::exception_ptr error = synchronizeAll(streams);
+  for (const Latest &each : latest)
+    try {
+      if (each.isTracked)
+        each.event->synchronize();
+    } catch (...) {
+      error = error ? error : std::current_exception();
+    }
+  return error;
+}
+
+void Communicator::start(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream &stream) {
   const Protocol &protocol = *operation.protocol;
   const Plan &plan = operation.plan();
   Launch launch;
@@ -300,7 +391,7 @@ void Communicator::start(Operation &operation, int rank, const std::vector<Launc
                       ScalarBits{uint64_t(plan.collective.outer)},
                       ScalarBits{uint64_t(plan.collective.inner)}};
   launch.arguments.insert(launch.arguments.end(), operands.begin(), operands.end());
-  streams[local]->launch(launch);
+  stream.launch(launch);
 }
 
 //===-- Errors ---------------------------------------------------------------------------------------------------===//
@@ -351,7 +442,21 @@ std::string Communicator::failureReport(int rank) {
 }
 
 void Communicator::synchronize() {
-  check(synchronizeAll(streams));
+  check(waitForStreams());
+}
+
+std::optional<Error> Communicator::failure() {
+  std::shared_ptr<void> allowed = devices.front()->allowInCaptures();
+  std::vector<std::string> reports = failureReports();
+  if (reports.empty())
+    return std::nullopt;
+  {
+    std::lock_guard lock(mutex);
+    failed = true;
+  }
+  if (processGroup)
+    tellProcesses(nullptr, reports);
+  return waitError(std::move(reports));
 }
 
 std::vector<std::string> Communicator::failureReports() {
@@ -371,17 +476,12 @@ void Communicator::check(std::exception_ptr streamError) {
     failed = true; // first, so that nobody joins who would not be waited for
   }
   // Other ranks may still be at work, perhaps in the memory of this one: the caller is told when nobody is.
-  (void)synchronizeAll(streams);
+  (void)waitForStreams();
   reports = failureReports();
   if (processGroup)
     tellProcesses(streamError, reports);
-  if (!streamError) {
-    std::string message = reports.front();
-    reports.erase(reports.begin());
-    reports.push_back(
-        "every rank of a group launches each collective within the deadline; the group has failed for good");
-    throw environmentError(message, reports);
-  }
+  if (!streamError)
+    throw waitError(std::move(reports));
   // The work itself failed on some rank: that comes first, and what the others waited for is its consequence.
   try {
     std::rethrow_exception(streamError);

@@ -12,12 +12,14 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace heddle {
 
 class Device;
+class Event;
 class LaunchRing;
 class ProcessGroup;
 class Stream;
@@ -61,7 +63,9 @@ public:
   /// compiles; not to be called while the operation runs. Of processes: collective, except for what was prepared
   /// before; an error of one rank is thrown on all, and the group may go on. Throws Error{Input} with the plans of both
   /// when two ranks differ, and for direct algorithms, whose addresses mean nothing in another process.
-  Operation &prepare(const Plan &plan, const std::string &name = "");
+  /// Operations share protocol memory only with those of an equal `memory`: what does not come in the order of the
+  /// streams, such as replays of a graph beside other calls, has to have its own.
+  Operation &prepare(const Plan &plan, const std::string &name = "", const std::string &memory = "");
   /// An operation whose kernel was made from `plan` with other operands (see kernel/CollectiveKernel.h); `name` is for
   /// messages. A new object each time.
   Operation &prepare(const Plan &plan, const Package &kernel, const std::string &name);
@@ -73,6 +77,15 @@ public:
   /// or an operation that the group does not have, when another rank launched something else at this place of the
   /// order, and what the stream throws; either of the latter ends the waits of the others and fails the group.
   void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
+  /// The same into a stream of the caller's, which may be capturing. Launches of a rank come in the order of the calls,
+  /// whatever their streams: each stream waits for the one of before. Those that are captured wait for launches of the
+  /// same capture only, so they need operations with `memory` of their own, and graphs must not run side by side.
+  void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream &stream);
+
+  /// Work of others on the ranks' data, as of another library, takes part in that order: `follow` before it is put into
+  /// the stream, `mark` after. Without effect on streams that are being captured.
+  void follow(int rank, Stream &stream);
+  void mark(int rank, Stream &stream);
 
   /// After the streams have been waited for: throws `streamError`, with failed waits as notes, or else what synchronize
   /// throws for failed waits, when no rank is at work any more.
@@ -82,8 +95,14 @@ public:
   /// collective, the rank, the missing peer, the block, and the epochs.
   void synchronize();
 
+  /// What synchronize would throw for waits that have failed so far, without waiting for any work; null for none. That
+  /// another process is gone is no failure of this rank while it has no launch that waits for it.
+  std::optional<Error> failure();
+
   /// Asks all waits to end now; those launches fail, and the group has failed for good.
   void abort();
+  /// Of processes, with the words that the others get.
+  void abort(const std::string &reason);
 
 private:
   static constexpr size_t rememberedLaunches = 4096;
@@ -105,11 +124,14 @@ private:
   Error differenceError(const Operation &mine, const Operation *theirs, uint64_t number, int rank,
                         const std::string &who) const;
   void checkProcesses(const Operation &operation, uint64_t number);
-  void abort(const std::string &reason);
   void endLocalWaits();
   void processesChanged();
   void tellProcesses(const std::exception_ptr &streamError, std::vector<std::string> &reports);
-  void start(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
+  void launchInto(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream *stream);
+  void start(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream &stream);
+  void waitForLatest(size_t local, Stream &stream, uint64_t capture);
+  void markLatest(size_t local, Stream &stream, uint64_t capture);
+  std::exception_ptr waitForStreams() const;
   std::string failureReport(int rank);
   std::vector<std::string> failureReports();
 
@@ -121,6 +143,8 @@ private:
   std::vector<Stream *> streams;
   std::vector<std::unique_ptr<Stream>> service; ///< for what must not wait for a collective
   Options options;
+  struct Latest;
+  std::vector<Latest> latest;               ///< launch of each rank of this process
   std::unique_ptr<SymmetricMemory> control; ///< Control of each rank
   std::unique_ptr<LaunchRing> ring;         ///< of processes
   std::atomic<bool> othersChanged = false;  ///< a process has left, or the group of processes has failed

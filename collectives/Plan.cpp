@@ -581,6 +581,7 @@ std::string kernelKey(const Plan &plan) {
                      c.ranks, fmt::join(c.sources, ","), plan.algorithm->name, plan.blocks, plan.tilesPerRound,
                      plan.tileElements, plan.partsAreRuns() ? "runs" : "rows", plan.streams ? ", streams" : "",
                      plan.rowElements ? fmt::format(", rows of {}", plan.rowElements) : "") +
+         (c.root ? fmt::format(", root {}", c.root) : "") +
          (plan.hasPackets() ? fmt::format(", {}", packetFormName(plan.packets)) : "") +
          (!plan.isGpu() ? "" : fmt::format(", {} of {} units, {} warps", plan.target, plan.computeUnits, plan.warps));
 }

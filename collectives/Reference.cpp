@@ -125,7 +125,7 @@ std::vector<std::string> runCollective(const Collective &c, const std::vector<st
             copy(c.sources[size_t(me)], 0);
           break;
         case CollectiveKind::Broadcast:
-          copy(0, 0);
+          copy(c.root, 0);
           break;
         }
       }

@@ -69,11 +69,15 @@ typedef struct heddle_kernel_handle *heddle_kernel; /* a package that is loaded 
 typedef struct heddle_buffer_handle *heddle_buffer; /* memory of a device */
 typedef struct heddle_stream_handle *heddle_stream; /* an ordered queue of work for a device */
 typedef struct heddle_event_handle *heddle_event;
-typedef struct heddle_graph_handle *heddle_graph; /* work of a stream that was captured */
-typedef struct heddle_text_handle *heddle_text;   /* text or bytes that a function returned */
+typedef struct heddle_graph_handle *heddle_graph;               /* work of a stream that was captured */
+typedef struct heddle_text_handle *heddle_text;                 /* text or bytes that a function returned */
+typedef struct heddle_communicator_handle *heddle_communicator; /* a rank of a group of processes */
+typedef struct heddle_collective_handle *heddle_collective;     /* a collective that a communicator has prepared */
 
 /* Gives back a handle of any kind; null is HEDDLE_OK. Of a stream it waits for the work; the others do not wait, and
- * the memory of a buffer stays until work that was put into streams before has run. */
+ * the memory of a buffer stays until work that was put into streams before has run. A communicator leaves its group
+ * when its last collective is released too: that ends waits that are outstanding, and graphs with its collectives must
+ * be gone. */
 HEDDLE_API heddle_status heddle_release(const void *handle);
 
 /* The bytes of a text, valid until it is released. A zero byte, which `size` does not count, follows them. */
@@ -208,6 +212,122 @@ HEDDLE_API heddle_status heddle_graph_launch(heddle_stream stream, heddle_graph 
  * error again. It must not wait for a stream. One function for the process. */
 typedef void (*heddle_print_function)(const char *line, void *user);
 HEDDLE_API heddle_status heddle_set_print(heddle_print_function function, void *user);
+
+/* ---- Collectives ---- */
+/* The ranks are processes of one host, 1 to 8, with a device each (docs/processes.md). Functions that are collective
+ * are called by every rank, in one order; when one rank fails in them, every rank gets the error. */
+
+/* Gathers `size_bytes` bytes from each rank into `all`, by rank; other than 0: it could not. Waits `seconds` at most.
+ * It is called in heddle_communicator_create only, on the calling thread. */
+typedef int32_t (*heddle_all_gather_function)(const void *mine, void *all, size_t size_bytes, double seconds,
+                                              void *user);
+
+typedef struct {
+  size_t struct_size;
+  double deadline_seconds; /* how long the waits of one launch may last together; 0: 30 */
+  double setup_seconds;    /* how long making the communicator may wait for other ranks; 0: 30 */
+  double prepare_seconds;  /* how long preparing may wait for other ranks; 0: as setup_seconds */
+  int32_t
+      reserved_units; /* GPUs: compute units left to other kernels that wait for ranks, as NCCL's; the same on all */
+  int32_t reserved;   /* 0 */
+} heddle_communicator_options;
+
+/* Collective. A rank of a group of `size` processes that find each other by `all_gather`: MPI's, a key-value store's.
+ * Null `options` are the defaults. */
+HEDDLE_API heddle_status heddle_communicator_create(heddle_device device, int32_t rank, int32_t size,
+                                                    heddle_all_gather_function all_gather, void *user,
+                                                    const heddle_communicator_options *options,
+                                                    heddle_communicator *communicator);
+/* Collective. The same over an address: `env` (as the launcher says: torchrun, Slurm), `unix:PATH`, `unix:@NAME`,
+ * `tcp:ADDRESS:PORT`. `rank` -1 and `size` 0 are what the launcher says. `secret`, which may be null, is what all ranks
+ * know; null: HEDDLE_SECRET_FILE or HEDDLE_SECRET. */
+HEDDLE_API heddle_status heddle_communicator_connect(heddle_device device, const char *address, int32_t rank,
+                                                     int32_t size, const char *secret,
+                                                     const heddle_communicator_options *options,
+                                                     heddle_communicator *communicator);
+/* JSON: rank, size, device, target, computeUnits, sharing, members (rank, device, process). */
+HEDDLE_API heddle_status heddle_communicator_describe(heddle_communicator communicator, heddle_text *json);
+
+enum {                        /* kinds of collectives, of ranks r with inputs x_r; [p] is part p of `count` elements */
+       HEDDLE_ALL_REDUCE = 0, /* out_r = reduction of all x */
+       HEDDLE_ALL_GATHER = 1, /* out_r[s] = x_s */
+       HEDDLE_REDUCE_SCATTER = 2, /* out_r = reduction of all x[r] */
+       HEDDLE_ALL_TO_ALL = 3,     /* out_r[s] = x_s[r] */
+       HEDDLE_BROADCAST = 4       /* out_r = x_root */
+};
+enum { HEDDLE_SUM = 0, HEDDLE_PRODUCT = 1, HEDDLE_MINIMUM = 2, HEDDLE_MAXIMUM = 3, HEDDLE_AND = 4, HEDDLE_OR = 5 };
+
+typedef struct {
+  size_t struct_size;
+  const char *type;      /* of the elements: `f32`, `bf16`, `i64` */
+  const char *algorithm; /* null: the plan chooses (docs/collectives.md) */
+  int64_t count;         /* elements of a part */
+  int32_t kind;
+  int32_t reduction; /* of all-reduce and reduce-scatter, else 0 */
+  int32_t root;      /* of a broadcast, else 0 */
+  int32_t captured;  /* 1: for streams that are being captured, with memory of its own; 0: for all others */
+} heddle_collective_request;
+
+typedef struct {
+  size_t struct_size;
+  const char *algorithm; /* `one_shot_packets`; valid for the life of the library */
+  int64_t memory_bytes;  /* of this rank that preparing takes, unless a collective before shares it */
+  int32_t blocks;        /* program instances on each rank; 0: there is nothing to do */
+  int32_t packets;       /* 0: none; 1: `ll`; 2: `lamport` */
+} heddle_collective_plan;
+
+/* What preparing the collective would choose: equal on all ranks, as it depends on the request and the group only. Not
+ * collective; allocates and compiles nothing. Set `plan->struct_size` before the call. */
+HEDDLE_API heddle_status heddle_communicator_plan(heddle_communicator communicator,
+                                                  const heddle_collective_request *request,
+                                                  heddle_collective_plan *plan);
+/* Collective, but for what was prepared before: compiles and allocates, which takes milliseconds to seconds. A request
+ * that differs from another rank's is HEDDLE_INPUT on all. */
+HEDDLE_API heddle_status heddle_communicator_prepare(heddle_communicator communicator,
+                                                     const heddle_collective_request *request,
+                                                     heddle_collective *collective);
+/* Puts the collective into the stream, or into the communicator's own when that is null, and returns at once. Every
+ * rank launches the same collectives in one order, which they keep also on different streams. The addresses are of the
+ * device, of this process alone, and need the alignment of their elements only; input and output may be the same
+ * memory, for all-gather and reduce-scatter with the smaller one as the rank's own part of the larger. Of a broadcast
+ * the input of ranks other than the root may be 0. HEDDLE_INPUT where another rank has launched something else there,
+ * HEDDLE_ENVIRONMENT when the group has failed, with the rank that did. */
+HEDDLE_API heddle_status heddle_collective_launch(heddle_collective collective, heddle_stream stream, uint64_t input,
+                                                  uint64_t output);
+
+/* Collective. A collective with code fused into its kernel, such as an all-reduce with residual and RMS norm: HLO text
+ * (docs/modules.md) whose only launch is one collective over all ranks. `name` is the text's name in messages.
+ * `captured` as in heddle_collective_request. HEDDLE_INPUT for a module that takes several launches. Each call compiles
+ * and allocates again. */
+HEDDLE_API heddle_status heddle_communicator_prepare_module(heddle_communicator communicator, const char *text,
+                                                            size_t size, const char *name, int32_t captured,
+                                                            heddle_collective *collective);
+/* JSON: name, algorithm, blocks, arrays (name, type, bytes, result, alignment): those that a launch takes. */
+HEDDLE_API heddle_status heddle_collective_describe(heddle_collective collective, heddle_text *json);
+/* As heddle_collective_launch: `addresses` are those of all arrays, the module's parameters and then its results. Of a
+ * module they have the alignment that heddle_collective_describe says. */
+HEDDLE_API heddle_status heddle_collective_launch_arrays(heddle_collective collective, heddle_stream stream,
+                                                         const uint64_t *addresses, size_t count);
+
+/* Work of other libraries takes part in the order of the launches: `follow` before it is put into the stream, which
+ * then waits for the latest launch, and `mark` after it, for which later launches then wait. Without effect on streams
+ * that are being captured. */
+HEDDLE_API heddle_status heddle_communicator_follow(heddle_communicator communicator, heddle_stream stream);
+HEDDLE_API heddle_status heddle_communicator_mark(heddle_communicator communicator, heddle_stream stream);
+
+/* Waits for the work that was launched. An error names the collective and the ranks that it waited for; the group has
+ * failed for good then: release it, and make a new one. */
+HEDDLE_API heddle_status heddle_communicator_synchronize(heddle_communicator communicator);
+/* The same for what has failed so far, without waiting. A process that is gone is an error only when this rank waits
+ * for it. */
+HEDDLE_API heddle_status heddle_communicator_check(heddle_communicator communicator);
+/* What has ended the group, as a process that is gone, though no call of this rank may have failed. Asks no device. */
+HEDDLE_API heddle_status heddle_communicator_check_group(heddle_communicator communicator);
+/* Ends all waits of all ranks, which get `reason`. The group has failed for good. */
+HEDDLE_API heddle_status heddle_communicator_abort(heddle_communicator communicator, const char *reason);
+
+/* Whether the stream is being captured, by Heddle or by its owner: 1 or 0. */
+HEDDLE_API heddle_status heddle_stream_is_capturing(heddle_stream stream, int32_t *capturing);
 
 /* A handler of XLA's foreign function interface, versions 0.1 to 0.3, for its stage `execute`: it launches the kernel
  * whose package is in the attributes of the call, on the host, where it waits, or in XLA's stream of a GPU.

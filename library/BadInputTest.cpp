@@ -28,6 +28,12 @@ TEST_F(BadInputTest, HandlesThatAreNone) {
   heddle_event newEvent = nullptr;
   heddle_kernel newKernel = nullptr;
   heddle_graph newGraph = nullptr;
+  heddle_communicator newCommunicator = nullptr;
+  heddle_collective newCollective = nullptr;
+  heddle_collective_request request = {sizeof request, "f32", nullptr, 4, HEDDLE_ALL_REDUCE, HEDDLE_SUM, 0, 0};
+  heddle_collective_plan plan = {sizeof plan, nullptr, 0, 0, 0};
+  auto noGather = [](const void *, void *, size_t, double, void *) -> int32_t { return 1; };
+  int32_t yes = 0;
   heddle_argument argument = {.struct_size = sizeof argument};
   const char *data = nullptr;
   size_t size = 0;
@@ -67,6 +73,44 @@ TEST_F(BadInputTest, HandlesThatAreNone) {
        [&](void *h) { return heddle_stream_create(as<heddle_device>(h), &newStream); }},
       {"stream_adopt", "device", "a device",
        [&](void *h) { return heddle_stream_adopt(as<heddle_device>(h), nullptr, &newStream); }},
+      {"stream_is_capturing", "stream", "a stream",
+       [&](void *h) { return heddle_stream_is_capturing(as<heddle_stream>(h), &yes); }},
+      {"communicator_create", "device", "a device",
+       [&](void *h) {
+         return heddle_communicator_create(as<heddle_device>(h), 0, 1, noGather, nullptr, nullptr, &newCommunicator);
+       }},
+      {"communicator_connect", "device", "a device",
+       [&](void *h) {
+         return heddle_communicator_connect(as<heddle_device>(h), "env", 0, 1, nullptr, nullptr, &newCommunicator);
+       }},
+      {"communicator_describe", "communicator", "a communicator",
+       [&](void *h) { return heddle_communicator_describe(as<heddle_communicator>(h), &text); }},
+      {"communicator_plan", "communicator", "a communicator",
+       [&](void *h) { return heddle_communicator_plan(as<heddle_communicator>(h), &request, &plan); }},
+      {"communicator_prepare", "communicator", "a communicator",
+       [&](void *h) { return heddle_communicator_prepare(as<heddle_communicator>(h), &request, &newCollective); }},
+      {"communicator_follow", "communicator", "a communicator",
+       [&](void *h) { return heddle_communicator_follow(as<heddle_communicator>(h), stream); }},
+      {"communicator_mark", "communicator", "a communicator",
+       [&](void *h) { return heddle_communicator_mark(as<heddle_communicator>(h), stream); }},
+      {"communicator_synchronize", "communicator", "a communicator",
+       [&](void *h) { return heddle_communicator_synchronize(as<heddle_communicator>(h)); }},
+      {"communicator_check", "communicator", "a communicator",
+       [&](void *h) { return heddle_communicator_check(as<heddle_communicator>(h)); }},
+      {"communicator_check_group", "communicator", "a communicator",
+       [&](void *h) { return heddle_communicator_check_group(as<heddle_communicator>(h)); }},
+      {"communicator_abort", "communicator", "a communicator",
+       [&](void *h) { return heddle_communicator_abort(as<heddle_communicator>(h), nullptr); }},
+      {"communicator_prepare_module", "communicator", "a communicator",
+       [&](void *h) {
+         return heddle_communicator_prepare_module(as<heddle_communicator>(h), "", 0, "m", 0, &newCollective);
+       }},
+      {"collective_describe", "collective", "a collective",
+       [&](void *h) { return heddle_collective_describe(as<heddle_collective>(h), &text); }},
+      {"collective_launch_arrays", "collective", "a collective",
+       [&](void *h) { return heddle_collective_launch_arrays(as<heddle_collective>(h), nullptr, nullptr, 0); }},
+      {"collective_launch", "collective", "a collective",
+       [&](void *h) { return heddle_collective_launch(as<heddle_collective>(h), nullptr, 64, 64); }},
       {"stream_synchronize", "stream", "a stream",
        [&](void *h) { return heddle_stream_synchronize(as<heddle_stream>(h)); }},
       {"copy_to_device", "stream", "a stream",
@@ -216,7 +260,7 @@ TEST_F(BadInputTest, LaunchesThatDoNotFit) {
   } newer = {options, 1};
   newer.known.struct_size = sizeof newer;
   EXPECT_EQ(heddle_launch(stream, kernel, &newer.known, addresses.data(), 4), HEDDLE_INPUT);
-  EXPECT_CONTAINS(std::string(heddle_error_text()), "sets fields beyond the 48 bytes that interface version 1 knows");
+  EXPECT_CONTAINS(std::string(heddle_error_text()), "sets fields beyond the 48 bytes that interface version 2 knows");
   newer.later = 0;
   EXPECT_EQ(heddle_launch(stream, kernel, &newer.known, addresses.data(), 4), HEDDLE_OK);
   EXPECT_EQ(heddle_stream_synchronize(stream), HEDDLE_OK);

@@ -101,6 +101,14 @@ heddle_status heddle_stream_synchronize(heddle_stream stream) {
   return guarded([&] { find<StreamObject>(stream, "stream")->stream->synchronize(); });
 }
 
+heddle_status heddle_stream_is_capturing(heddle_stream stream, int32_t *capturing) {
+  return guarded([&] {
+    auto queue = find<StreamObject>(stream, "stream");
+    requirePointer(capturing, "capturing", "a place for the answer");
+    *capturing = queue->stream->captureId() ? 1 : 0;
+  });
+}
+
 heddle_status heddle_copy_to_device(heddle_stream stream, heddle_buffer to, uint64_t to_offset, const void *from,
                                     uint64_t size_bytes) {
   return guarded([&] {

@@ -53,6 +53,10 @@ const char *wordOf(HandleKind kind) {
     return "graph";
   case HandleKind::Text:
     return "text";
+  case HandleKind::Communicator:
+    return "communicator";
+  case HandleKind::Collective:
+    return "collective";
   }
   return "";
 }

@@ -10,7 +10,7 @@
 
 namespace heddle {
 
-enum class HandleKind { Package = 1, Device, Kernel, Buffer, Stream, Event, Graph, Text };
+enum class HandleKind { Package = 1, Device, Kernel, Buffer, Stream, Event, Graph, Text, Communicator, Collective };
 
 struct PackageObject {
   static constexpr HandleKind kind = HandleKind::Package;

@@ -34,6 +34,18 @@ TEST(Library, StructuresKeepTheirLayout) {
   EXPECT_EQ(offsetof(heddle_launch_options, cooperative), 40u);
 }
 
+/// Of interface version 2.
+TEST(Library, StructuresOfCollectivesKeepTheirLayout) {
+  EXPECT_EQ(sizeof(heddle_communicator_options), 40u);
+  EXPECT_EQ(sizeof(heddle_collective_request), 48u);
+  EXPECT_EQ(offsetof(heddle_collective_request, algorithm), 16u);
+  EXPECT_EQ(offsetof(heddle_collective_request, count), 24u);
+  EXPECT_EQ(offsetof(heddle_collective_request, kind), 32u);
+  EXPECT_EQ(offsetof(heddle_collective_request, captured), 44u);
+  EXPECT_EQ(sizeof(heddle_collective_plan), 32u);
+  EXPECT_EQ(offsetof(heddle_collective_plan, memory_bytes), 16u);
+}
+
 TEST_F(LibraryTest, LaunchesOnMemoryOfTheDevice) {
   for (const char *name : {"host:1", "sim:gfx942"}) {
     Handle<heddle_device> other;

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Makes the wheel of the Python package around a built libheddle.so: make_wheel.py LIBRARY VERSION FOLDER. `./dev wheel` calls
-it. It needs Python and binutils, and no network; equal inputs give equal bytes."""
+"""Makes the wheel of the Python package around a built libheddle.so, with the libheddle_nccl.so beside it: make_wheel.py
+LIBRARY VERSION FOLDER. `./dev wheel` calls it. It needs Python and binutils, and no network; equal inputs give equal bytes."""
 import base64
 import hashlib
 import pathlib
@@ -45,12 +45,13 @@ def platform_tag(library):
     return f"manylinux_{glibc.replace('.', '_')}_x86_64"
 
 
-def contents(library, version, tag):
+def contents(library, drop_in, version, tag):
     """The files of the wheel by name."""
     info = f"heddle-{version}.dist-info"
     files = {f"heddle/{path.relative_to(ROOT / 'python' / 'heddle').as_posix()}": path.read_bytes()
              for path in sorted((ROOT / "python" / "heddle").rglob("*")) if path.suffix == ".py" or path.name == "py.typed"}
     files["heddle/libheddle.so.0"] = library.read_bytes()
+    files["heddle/libheddle_nccl.so"] = drop_in.read_bytes()
     files["heddle/include/heddle.h"] = (ROOT / "include" / "heddle.h").read_bytes()
     description = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
     files[f"{info}/METADATA"] = METADATA.format(version=version, description=description).encode()
@@ -67,14 +68,16 @@ def main():
     built, version, folder = pathlib.Path(sys.argv[1]), sys.argv[2], pathlib.Path(sys.argv[3])
     with tempfile.TemporaryDirectory() as scratch:
         library = pathlib.Path(scratch) / "libheddle.so.0"
-        subprocess.run(["strip", "--strip-unneeded", "-o", str(library), str(built)], check=True)
+        drop_in = pathlib.Path(scratch) / "libheddle_nccl.so"
+        for file, source in ((library, built), (drop_in, built.parent / drop_in.name)):
+            subprocess.run(["strip", "--strip-unneeded", "-o", str(file), str(source)], check=True)
         tag = f"py3-none-{platform_tag(library)}"
         folder.mkdir(parents=True, exist_ok=True)
         wheel = folder / f"heddle-{version}-{tag}.whl"
         with zipfile.ZipFile(wheel, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-            for name, data in contents(library, version, tag).items():
+            for name, data in contents(library, drop_in, version, tag).items():
                 entry = zipfile.ZipInfo(name, (2020, 1, 1, 0, 0, 0))
-                entry.external_attr = (0o755 if name.endswith(".so.0") else 0o644) << 16
+                entry.external_attr = (0o755 if name.endswith((".so.0", ".so")) else 0o644) << 16
                 entry.compress_type = zipfile.ZIP_DEFLATED
                 archive.writestr(entry, data, compresslevel=9)
     print(wheel)

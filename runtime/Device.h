@@ -77,6 +77,9 @@ public:
   /// that is put into either comes in one order. Throws Error{Input} where the device has no streams of others.
   virtual std::unique_ptr<Stream> adoptStream(void *handle);
   virtual std::shared_ptr<Event> createEvent() = 0;
+  /// While the object lives, this thread may allocate and wait although another thread or library captures a stream:
+  /// CUDA refuses both otherwise in captures of its mode `global`, and ends the capture. May be null.
+  virtual std::shared_ptr<void> allowInCaptures() { return nullptr; }
 
   /// Throws Error{Input} for a package of another target or ABI version, Error{Environment} when this machine lacks a
   /// feature it needs or cannot load its binary.

@@ -25,6 +25,7 @@ public:
   std::string describe(int rank) const { return neighbours().describe(rank); } ///< `rank 2 (host:2, pid 4711)`
   Neighbours &neighbours() const { return *all; }
   double stepSeconds() const { return seconds; }
+  void setStepSeconds(double value) { seconds = value; } ///< the same on all ranks, while none is in a step
 
   /// What `work` gave on each rank. An error of one rank's work is thrown on every rank, of the same class: the group
   /// stays in step, and may go on.
@@ -48,7 +49,7 @@ private:
   void checkMembers() const;
 
   std::shared_ptr<Device> own;
-  const double seconds;
+  double seconds;
   std::unique_ptr<Neighbours> all;
   std::vector<Member> members; ///< by rank
   int fewestUnits = 0;

@@ -2,6 +2,7 @@
 // Keeps calls between the begin and the end of a capture, and makes them again for each launch.
 #include "runtime/RecordingStream.h"
 #include "support/Error.h"
+#include <atomic>
 
 namespace heddle {
 
@@ -34,7 +35,14 @@ void RecordingStream::beginCapture() {
   std::lock_guard lock(captureMutex);
   if (capture)
     throw inputError(device + ": the stream is being captured already");
+  static std::atomic<uint64_t> captures = 0;
   capture = std::make_unique<RecordedGraph>();
+  captureNumber = ++captures;
+}
+
+uint64_t RecordingStream::captureId() {
+  std::lock_guard lock(captureMutex);
+  return capture ? captureNumber : 0;
 }
 
 std::unique_ptr<Graph> RecordingStream::endCapture() {

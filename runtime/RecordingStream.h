@@ -27,6 +27,7 @@ public:
   void launch(Graph &graph) override;
   void beginCapture() override;
   std::unique_ptr<Graph> endCapture() override;
+  uint64_t captureId() override;
 
 protected:
   explicit RecordingStream(std::string device) : device(std::move(device)) {}
@@ -39,6 +40,7 @@ private:
   const std::string device; ///< for messages
   mutable std::mutex captureMutex;
   std::unique_ptr<RecordedGraph> capture; ///< null when not capturing
+  uint64_t captureNumber = 0;             ///< of the latest, from 1 on
 };
 
 } // namespace heddle

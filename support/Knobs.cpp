@@ -24,6 +24,12 @@ constexpr const char *dependentName = "HEDDLE_CUDA_DEPENDENT_LAUNCH";
 constexpr const char *devicesName = "HEDDLE_DEVICES_PER_GPU";
 constexpr const char *hipName = "HEDDLE_HIP_LIBRARY";
 constexpr const char *ncclName = "HEDDLE_NCCL_LIBRARY";
+// Of libheddle_nccl.so (nccl/Settings.cpp), which is loaded into programs of others and reads them itself.
+constexpr const char *ncclBytesName = "HEDDLE_NCCL_BYTES";
+constexpr const char *ncclDeadlineName = "HEDDLE_NCCL_DEADLINE";
+constexpr const char *ncclDeviceName = "HEDDLE_NCCL_DEVICE";
+constexpr const char *ncclReserveName = "HEDDLE_NCCL_RESERVE";
+constexpr const char *ncclLogName = "HEDDLE_NCCL_LOG";
 constexpr const char *cacheName = "HEDDLE_CACHE_DIR";
 constexpr const char *secretName = "HEDDLE_SECRET";
 constexpr const char *secretFileName = "HEDDLE_SECRET_FILE";
@@ -253,8 +259,18 @@ std::vector<Knob> listKnobs() {
       describeKnob(timeoutName, timeoutForm, "60",
                    "seconds after which a launch that names no limit is stopped; on simulated devices, of waiting",
                    [] { launchTimeoutSeconds(); }),
-      describeKnob(ncclName, libraryForm, ncclDefault, "NCCL's library, for `heddle bench --peer nccl`",
-                   [] { ncclLibrary(); }),
+      describeKnob(ncclBytesName, "bytes; empty: what the plans have packets for", "",
+                   "of libheddle_nccl.so: the largest collective that Heddle makes", [] {}),
+      describeKnob(ncclDeadlineName, "seconds", "1800",
+                   "of libheddle_nccl.so: how long a collective may wait for other ranks", [] {}),
+      describeKnob(ncclDeviceName, "cuda, or host for tests", "cuda",
+                   "of libheddle_nccl.so: where the ranks' memory is", [] {}),
+      describeKnob(ncclName, libraryForm, ncclDefault,
+                   "NCCL's library, for `heddle bench --peer nccl` and libheddle_nccl.so", [] { ncclLibrary(); }),
+      describeKnob(ncclLogName, "off or calls", "off",
+                   "of libheddle_nccl.so: a line on standard error for each call, with who made it", [] {}),
+      describeKnob(ncclReserveName, "an integer from 0 to 1024", "32",
+                   "of libheddle_nccl.so: compute units that NCCL's kernels find free beside Heddle's", [] {}),
       describeKnob(reproducerName, folderForm, ".", "where a fault of ours leaves its reproducer file",
                    [] { reproducerDirectory(); }),
       describeSecret(),

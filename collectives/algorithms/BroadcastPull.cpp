@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Broadcast: rank 0 stages its input; after one meeting all read it. All ranks meet, so that rank 0 cannot run two
-// rounds ahead of a reader.
+// Broadcast: the root stages its input; after one barrier all read it. All ranks take part in the barrier, so that the
+// root cannot run two rounds ahead of a reader.
 #include "collectives/Algorithm.h"
 
 namespace heddle {
 
 static void write(ProtocolWriter &w, const Collective &collective) {
-  std::vector<int> onlyFirst(size_t(collective.ranks), -1);
-  onlyFirst[0] = 0;
-  w.eachTile([&] { w.store(Rank::by(onlyFirst), {}, w.input(Rank::fixed(0))); });
+  std::vector<int> onlyRoot(size_t(collective.ranks), -1);
+  onlyRoot[size_t(collective.root)] = collective.root;
+  w.eachTile([&] { w.store(Rank::by(onlyRoot), {}, w.input(Rank::fixed(0))); });
   w.barrier();
-  w.eachTile([&] { w.output(Rank::fixed(0), w.load(Rank::fixed(0), {})); });
+  w.eachTile([&] { w.output(Rank::fixed(0), w.load(Rank::fixed(collective.root), {})); });
 }
 
 const Algorithm broadcastPull = {"broadcast_pull",
-                                 "rank 0 stages its input; after one barrier all read it",
+                                 "the root stages its input; after one barrier all read it",
                                  {CollectiveKind::Broadcast},
                                  /*slices=*/false,
                                  [](int) { return 1; },

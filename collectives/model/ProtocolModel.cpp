@@ -542,7 +542,7 @@ int ModelWriter::expectedOutput(int part) const {
   case CollectiveKind::Permute:
     return c.sources[size_t(me)] < 0 ? valueOf(zerosTag) : inputValue(c.sources[size_t(me)], 0);
   case CollectiveKind::Broadcast:
-    return inputValue(0, part);
+    return inputValue(c.root, part);
   }
   return 0;
 }

@@ -7,7 +7,7 @@
     heddle.check("vector_add.ttir", target="gfx950", grid=4, x="rand:f32[4000]:1", ...)
 
 Importing it loads no library: that happens at the first use."""
-from . import library
+from . import collectives, library
 from ._arrays import Array, element_type, empty, rand, zeros
 from ._kernel import Argument, Buffer, Device, Event, Graph, Kernel, Stream, Timing, compile, load, set_print
 from ._library import DeviceError, Error, InputError, InternalError, WrongResult, include_dir, library_path, version
@@ -16,5 +16,5 @@ from ._report import (CheckReport, Finding, Inspection, ModuleRun, Mutation, Sim
 
 __all__ = ["Argument", "Array", "Buffer", "CheckReport", "Device", "DeviceError", "Error", "Event", "Finding",
            "Graph", "InputError", "Inspection", "InternalError", "Kernel", "ModuleRun", "Mutation", "Simulation",
-           "Stream", "Timing", "WrongResult", "check", "compile", "doctor", "element_type", "empty", "include_dir",
+           "Stream", "Timing", "WrongResult", "check", "collectives", "compile", "doctor", "element_type", "empty", "include_dir",
            "inspect", "library", "library_path", "load", "mutate", "rand", "run", "set_print", "simulate", "version", "zeros"]

@@ -16,12 +16,31 @@ _p, _s, _z, _i32, _u64 = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctyp
 _strings = ctypes.POINTER(_s)
 ProgressFunction = ctypes.CFUNCTYPE(_i32, _z, _z, _p)
 PrintFunction = ctypes.CFUNCTYPE(None, _s, _p)
+AllGatherFunction = ctypes.CFUNCTYPE(_i32, _p, _p, _z, ctypes.c_double, _p)
 
 
 class ArgumentInfo(ctypes.Structure):
     """`heddle_argument`."""
     _fields_ = [("struct_size", _z), ("name", _s), ("type", _s), ("divisibility", ctypes.c_int64), ("pointer", _i32),
                 ("reserved", _i32)]
+
+
+class CommunicatorOptions(ctypes.Structure):
+    """`heddle_communicator_options`."""
+    _fields_ = [("struct_size", _z), ("deadline_seconds", ctypes.c_double), ("setup_seconds", ctypes.c_double),
+                ("prepare_seconds", ctypes.c_double), ("reserved_units", _i32), ("reserved", _i32)]
+
+
+class CollectiveRequest(ctypes.Structure):
+    """`heddle_collective_request`."""
+    _fields_ = [("struct_size", _z), ("type", _s), ("algorithm", _s), ("count", ctypes.c_int64), ("kind", _i32),
+                ("reduction", _i32), ("root", _i32), ("captured", _i32)]
+
+
+class CollectivePlan(ctypes.Structure):
+    """`heddle_collective_plan`."""
+    _fields_ = [("struct_size", _z), ("algorithm", _s), ("memory_bytes", ctypes.c_int64), ("blocks", _i32),
+                ("packets", _i32)]
 
 
 # Every function that returns a status, with the types of its parameters; library/exports.txt is the whole list.
@@ -63,6 +82,22 @@ _FUNCTIONS = {
     "capture_end": [_p, _p],
     "graph_launch": [_p, _p],
     "set_print": [_p, _p],
+    "stream_is_capturing": [_p, _p],
+    "communicator_create": [_p, _i32, _i32, _p, _p, _p, _p],
+    "communicator_connect": [_p, _s, _i32, _i32, _s, _p, _p],
+    "communicator_describe": [_p, _p],
+    "communicator_plan": [_p, _p, _p],
+    "communicator_prepare": [_p, _p, _p],
+    "communicator_follow": [_p, _p],
+    "communicator_mark": [_p, _p],
+    "communicator_synchronize": [_p],
+    "communicator_check": [_p],
+    "communicator_check_group": [_p],
+    "communicator_abort": [_p, _s],
+    "communicator_prepare_module": [_p, _s, _z, _s, _i32, _p],
+    "collective_describe": [_p, _p],
+    "collective_launch": [_p, _p, _u64, _u64],
+    "collective_launch_arrays": [_p, _p, _p, _z],
     "make_values": [_s, _p],
     "report": [_s, _strings, _z, _p, _p, _p, _p],
 }

@@ -2,11 +2,13 @@
 // How ranks find each other, and what happens when they do not: here the ranks are threads, each with a bootstrap of
 // its own, so that wrong and strange processes can be played.
 #include "runtime/processes/Bootstrap.h"
+#include "runtime/processes/Handshake.h"
 #include "runtime/processes/Secret.h"
 #include "runtime/processes/Sockets.h"
 #include "support/TestError.h"
 #include <filesystem>
 #include <future>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <thread>
@@ -168,6 +170,31 @@ TEST(Bootstraps, OtherProcessesAreRefusedAndCounted) {
   EXPECT_EQ(said, std::vector<std::string>(2, "+"));
   EXPECT_CONTAINS(versionAnswer, "speaks version 2 of the protocol between processes, this one version 1");
   EXPECT_GE(refused, 40);
+}
+
+// A rank 0 that knows the secret, and then says something else than that all ranks have come.
+TEST(Bootstraps, AnOtherLastMessageIsRefused) {
+  std::string address = freshName();
+  auto said = onRanks(2, [&](int rank) -> std::string {
+    BootstrapOptions options = rankOf(address, rank, 2);
+    options.secret = "a secret of the test";
+    if (rank == 1)
+      return gatherTwice(*makeBootstrap(options));
+    FileDescriptor listener = listenAt(SocketAddress::parse(address)), link;
+    for (Deadline deadline(10); !link && !deadline.passed();)
+      if (waitFor(listener.get(), POLLIN, deadline))
+        link = acceptFrom(listener.get());
+    std::string nonce = randomBytes(32);
+    sendAll(link.get(), encodeFrame(FrameKind::Challenge, nonce), "rank 1", Deadline(5));
+    FrameReader reader("rank 1", mostHandshakeBytes);
+    Hello hello = decodeHello(receiveFrame(link.get(), reader, Deadline(5)).body, "rank 1");
+    std::string proof = proofOf(options.secret, true, nonce, hello);
+    sendAll(link.get(), encodeFrame(FrameKind::Welcome, proof), "rank 1", Deadline(5));
+    sendAll(link.get(), encodeFrame(FrameKind::Goodbye, ""), "rank 1", Deadline(5));
+    return "+";
+  });
+  EXPECT_EQ(said[0], "+");
+  EXPECT_CONTAINS(said[1], "sent a message of kind " + std::to_string(int(FrameKind::Goodbye)));
 }
 
 TEST(Bootstraps, NameTheRanksThatAreMissing) {

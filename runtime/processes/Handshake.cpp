@@ -251,6 +251,9 @@ FileDescriptor connectToRankZero(const BootstrapOptions &options, const SocketAd
   Frame begin = receiveFrame(link.get(), reader, deadline);
   if (begin.kind == FrameKind::Failure)
     throw environmentError(begin.body);
+  if (begin.kind != FrameKind::All)
+    throw environmentError(fmt::format("rank 0 at `{}` sent a message of kind {} where all ranks have come or failed",
+                                       address.text(), int(begin.kind)));
   return link;
 }
 

@@ -188,6 +188,21 @@ Result streamQuery(Stream stream) {
   return result;
 }
 
+Result streamGetCaptureInfo(Stream stream, int *status, unsigned long long *id, cuda::Graph *, const void ***,
+                            const void **, size_t *) {
+  ENTER(streamGetCaptureInfo);
+  *status = stream->isCapturing() ? 1 : 0;
+  *id = reinterpret_cast<uint64_t>(stream->capture.get());
+  return result::success;
+}
+
+Result threadExchangeCaptureMode(int *mode) {
+  static thread_local int own = 0;
+  ENTER(threadExchangeCaptureMode);
+  std::swap(own, *mode);
+  return result::success;
+}
+
 Result streamWaitEvent(Stream, Event, unsigned) {
   ENTER(streamWaitEvent);
   return result::success; // all work is in one queue

@@ -71,6 +71,64 @@ TEST(Groups, ADeviceInTwoGroupsAtOnce) {
   }
 }
 
+TEST(Groups, ABroadcastFromAnyRank) {
+  HEDDLE_WANTS_DEVICES(3);
+  Communicator communicator(openDevices({0, 1, 2}));
+  for (const char *algorithm : {"broadcast_pull", "broadcast_scatter"})
+    for (int root : {1, 2, 0}) {
+      Collective collective = makeCollective(CollectiveKind::Broadcast, 3, 1, 150);
+      collective.root = root;
+      PlanOptions options = smallTiles;
+      options.algorithm = algorithm;
+      expectRight(communicator, collective, options, uint64_t(root));
+    }
+  Collective wrong = makeCollective(CollectiveKind::Broadcast, 3, 1, 150);
+  wrong.root = 3;
+  EXPECT_EQ(errorOf(ErrorClass::Input, [&] { makePlan(wrong, chipUnderTest(), {}); }),
+            "broadcast from rank 3: ranks are 0 to 2");
+}
+
+// Launches of a rank keep the order of the calls on any streams; other memory keeps others apart.
+TEST(Groups, LaunchesIntoStreamsOfTheCaller) {
+  HEDDLE_WANTS_DEVICES(2);
+  Communicator communicator(openDevices({0, 1}));
+  Plan plan = planOf(CollectiveKind::AllReduce, 2, "one_shot_pull");
+  Communicator::Operation &first = communicator.prepare(plan), &other = communicator.prepare(plan, "", "another");
+  EXPECT_NE(&first, &other);
+  EXPECT_EQ(&other, &communicator.prepare(plan, "", "another"));
+  auto inputs = reference::randomInputs(plan.collective, 4, false);
+  std::vector<std::vector<std::unique_ptr<Stream>>> streams(2);
+  std::vector<Buffer> buffers;
+  size_t bytes = inputs[0].size();
+  for (int rank : {0, 1}) {
+    for (int i = 0; i < 3; ++i)
+      streams[size_t(rank)].push_back(communicator.device(rank)->createStream());
+    buffers.push_back(communicator.device(rank)->allocate(bytes, "in place"));
+    streams[size_t(rank)][0]->copyToDevice(buffers.back(), inputs[size_t(rank)].data());
+    streams[size_t(rank)][0]->synchronize();
+  }
+  std::vector<std::string> wanted = inputs;
+  for (size_t call = 0; call < 7; ++call) { // each sums what the one of before has left
+    for (int rank : {0, 1}) {
+      std::vector<LaunchArgument> operands(2, DeviceAddress(buffers[size_t(rank)]));
+      Communicator::Operation &operation = call % 3 == 2 ? other : first;
+      if (call == 4)
+        communicator.launch(operation, rank, operands);
+      else
+        communicator.launch(operation, rank, operands, *streams[size_t(rank)][call % 3]);
+    }
+    wanted = reference::runCollective(plan.collective, wanted);
+  }
+  communicator.synchronize();
+  EXPECT_FALSE(communicator.failure());
+  for (int rank : {0, 1}) {
+    std::string seen(bytes, '\0');
+    communicator.stream(rank).copyToHost(seen.data(), buffers[size_t(rank)]);
+    communicator.stream(rank).synchronize();
+    EXPECT_EQ(reference::firstDifference(plan.collective.type, seen, wanted[size_t(rank)]), "");
+  }
+}
+
 // The same device twice in one group: two streams, two ranks.
 TEST(Groups, ADeviceTwiceInOneGroup) {
   HEDDLE_WANTS_DEVICES(2);

@@ -108,6 +108,16 @@ GpuResult CudaApi::copyPeer(gpu::Address destination, const GpuContext &to, gpu:
                                           static_cast<cuda::Context>(from.handle), sizeBytes, stream)};
 }
 
+GpuResult CudaApi::captureOf(gpu::Stream stream, uint64_t *id) const {
+  if (!streamGetCaptureInfo)
+    return GpuApi::captureOf(stream, id);
+  int status = 0;
+  unsigned long long number = 0;
+  gpu::Result result = streamGetCaptureInfo(stream, &status, &number, nullptr, nullptr, nullptr, nullptr);
+  *id = status != gpu::captureNone ? number : 0;
+  return {streamGetCaptureInfo.symbol, result};
+}
+
 /// CUDA's devices keep all their memory coherent for their peers.
 GpuResult CudaApi::allocate(gpu::Address *address, size_t sizeBytes, Caching) const {
   return {memoryAllocate.symbol, memoryAllocate(address, sizeBytes)};

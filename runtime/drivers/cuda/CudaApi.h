@@ -116,6 +116,9 @@ inline constexpr int launchCooperative = 2, launchDependent = 6; ///< attributes
   X(eventElapsedTimeV2, cuEventElapsedTime_v2, float *, cuda::Event, cuda::Event)                                      \
   X(functionLoad, cuFuncLoad, cuda::Function)                                                                          \
   X(functionGetParamInfo, cuFuncGetParamInfo, cuda::Function, size_t, size_t *, size_t *)                              \
+  X(streamGetCaptureInfo, cuStreamGetCaptureInfo_v3, cuda::Stream, int *, unsigned long long *, cuda::Graph *,         \
+    const void ***, const void **, size_t *)                                                                           \
+  X(threadExchangeCaptureMode, cuThreadExchangeStreamCaptureMode, int *)                                               \
   X(deviceGetUuid, cuDeviceGetUuid_v2, cuda::DeviceId *, cuda::DeviceNumber)                                           \
   X(memoryGranularity, cuMemGetAllocationGranularity, size_t *, const cuda::MemoryProperties *, int)                   \
   X(memoryCreate, cuMemCreate, cuda::MemoryHandle *, size_t, const cuda::MemoryProperties *, unsigned long long)       \
@@ -148,6 +151,7 @@ public:
   GpuResult copyPeer(gpu::Address destination, const GpuContext &to, gpu::Address source, const GpuContext &from,
                      size_t sizeBytes, gpu::Stream stream) const override;
   GpuResult allocate(gpu::Address *address, size_t sizeBytes, Caching caching) const override;
+  GpuResult captureOf(gpu::Stream stream, uint64_t *id) const override;
 
 #define HEDDLE_CUDA_MEMBER(name, symbol, ...) CudaFunction<__VA_ARGS__> name{nullptr};
   HEDDLE_CUDA_REQUIRED(HEDDLE_CUDA_MEMBER)

@@ -44,6 +44,16 @@ std::shared_ptr<GpuDevice> CudaDriver::makeDevice(const GpuContext &context) {
   return std::make_shared<CudaDevice>(*this, context);
 }
 
+std::shared_ptr<void> CudaDevice::allowInCaptures() {
+  int mode = gpu::captureRelaxed; // then the mode of before
+  if (!api().threadExchangeCaptureMode || api().threadExchangeCaptureMode(&mode))
+    return nullptr;
+  return {static_cast<void *>(this), [&cuda = api(), mode](void *) {
+            int before = mode;
+            cuda.threadExchangeCaptureMode(&before);
+          }};
+}
+
 std::shared_ptr<Module> CudaDevice::loadModule(const Package &package) {
   return CudaModule::load(std::static_pointer_cast<CudaDevice>(shared_from_this()), package);
 }

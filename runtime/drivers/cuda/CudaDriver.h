@@ -34,6 +34,8 @@ public:
   using GpuDevice::GpuDevice;
   std::shared_ptr<Module> loadModule(const Package &package) override;
 
+  std::shared_ptr<void> allowInCaptures() override;
+
   // ---- CudaSharing.cpp ----
   std::vector<SharingKind> sharing() const override;
   std::string hardwareId() const override;

@@ -171,6 +171,13 @@ public:
                              const GpuContext &from, size_t sizeBytes, gpu::Stream stream) const = 0;
   /// On the current device.
   virtual GpuResult allocate(gpu::Address *address, size_t sizeBytes, Caching caching) const = 0;
+  /// Stream::captureId of a stream. Where the library does not tell captures apart, 1 for any.
+  virtual GpuResult captureOf(gpu::Stream stream, uint64_t *id) const {
+    int status = 0;
+    gpu::Result result = streamIsCapturing(stream, &status);
+    *id = status != gpu::captureNone ? 1 : 0;
+    return {streamIsCapturing.symbol, result};
+  }
 
 #define HEDDLE_GPU_MEMBER(name, cudaSymbol, hipSymbol, ...) GpuFunction<__VA_ARGS__> name{nullptr};
   HEDDLE_GPU_ENTRIES(HEDDLE_GPU_MEMBER)

@@ -268,6 +268,13 @@ std::unique_ptr<Graph> GpuStream::endCapture() {
   return std::make_unique<GpuGraph>(std::move(state));
 }
 
+uint64_t GpuStream::captureId() {
+  GpuScope scope(gpu);
+  uint64_t id = 0;
+  gpu.api.check(gpu.name, gpu.api.captureOf(handle, &id));
+  return id;
+}
+
 void GpuStream::synchronize() {
   if (insideGpuHostFunction())
     throw inputError("a host function waits for its own stream");

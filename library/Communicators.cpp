@@ -1,0 +1,432 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The C interface: collectives of groups whose ranks are processes.
+#include "chips/Chip.h"
+#include "collectives/Communicator.h"
+#include "library/Handles.h"
+#include "library/Structures.h"
+#include "program/RankCollective.h"
+#include "runtime/ProcessGroup.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <mutex>
+#include <nlohmann/json.hpp>
+
+using namespace heddle;
+
+namespace {
+
+// Sizes of the structures in interface version 2.
+constexpr size_t firstOptionsSize = 40, firstRequestSize = 48, firstPlanSize = 32;
+
+struct CommunicatorObject {
+  static constexpr HandleKind kind = HandleKind::Communicator;
+  std::shared_ptr<Device> device;
+  std::unique_ptr<Communicator> group;
+  std::mutex launching; ///< launches of several threads come in some order
+  int reservedUnits = 0;
+};
+
+/// An array as a launch takes it.
+struct ArrayPlace {
+  std::string name, type;
+  uint64_t sizeBytes;
+  int64_t alignment;
+  bool isResult;
+};
+
+struct CollectiveObject {
+  static constexpr HandleKind kind = HandleKind::Collective;
+  std::shared_ptr<CommunicatorObject> owner;
+  Communicator::Operation *operation;
+  bool isCaptured;
+  std::shared_ptr<const program::RankCollective> module; ///< null for a plain one: an input and an output
+  std::vector<ArrayPlace> arrays;
+};
+
+struct Options {
+  double deadline = 30, setup = 30, prepare = 0;
+  int reservedUnits = 0;
+};
+
+Options readOptions(const heddle_communicator_options *given) {
+  Options wanted;
+  if (!given)
+    return wanted;
+  auto options = readStructure(given, firstOptionsSize, "options");
+  auto read = [](double value, const char *name, double &place) {
+    if (!(value >= 0) || value > Communicator::maxDeadlineSeconds)
+      throw inputError(
+          fmt::format("`options->{}` is {}, and must be from 0 to {}", name, value, Communicator::maxDeadlineSeconds));
+    place = value > 0 ? value : place;
+  };
+  read(options.deadline_seconds, "deadline_seconds", wanted.deadline);
+  read(options.setup_seconds, "setup_seconds", wanted.setup);
+  read(options.prepare_seconds, "prepare_seconds", wanted.prepare);
+  if (options.reserved_units < 0)
+    throw inputError(fmt::format("`options->reserved_units` is {}, and must be 0 or more", options.reserved_units));
+  if (options.reserved)
+    throw inputError(fmt::format("`options->reserved` is {}, and must be 0", options.reserved));
+  wanted.reservedUnits = options.reserved_units;
+  return wanted;
+}
+
+void giveCommunicator(heddle_communicator *place, Bootstrap &bootstrap, std::shared_ptr<Device> device,
+                      const Options &wanted) {
+  auto object = std::make_shared<CommunicatorObject>();
+  object->device = device;
+  object->reservedUnits = wanted.reservedUnits;
+  Communicator::Options options;
+  options.deadlineSeconds = wanted.deadline;
+  auto processes = std::make_unique<ProcessGroup>(bootstrap, device, wanted.setup);
+  ProcessGroup &steps = *processes;
+  object->group = std::make_unique<Communicator>(std::move(processes), options);
+  if (wanted.prepare > 0)
+    steps.setStepSeconds(wanted.prepare);
+  *place = static_cast<heddle_communicator>(addHandle(HandleKind::Communicator, std::move(object)));
+}
+
+/// The caller's all-gather has one size for all; texts of several lengths go as their lengths, then padded.
+std::unique_ptr<Bootstrap> bootstrapOver(int rank, int size, heddle_all_gather_function allGather, void *user) {
+  auto gather = [=](const void *mine, void *all, size_t bytes, double seconds) {
+    if (int32_t result = allGather(mine, all, bytes, seconds, user))
+      throw environmentError(
+          fmt::format("the program's `all_gather` of {} bytes for rank {} returned {}", bytes, rank, result));
+  };
+  return makeBootstrap(rank, size, [=](const std::string &mine, double seconds) {
+    std::vector<uint64_t> lengths(size_t(size), 0);
+    uint64_t own = mine.size();
+    gather(&own, lengths.data(), sizeof own, seconds);
+    uint64_t most = *std::max_element(lengths.begin(), lengths.end());
+    if (most > Bootstrap::mostBytes)
+      throw environmentError(fmt::format("the program's `all_gather` gave a length of {} bytes, and the most is {}",
+                                         most, Bootstrap::mostBytes));
+    std::string padded = mine, all(size_t(most) * size_t(size), '\0');
+    padded.resize(size_t(most));
+    if (most > 0)
+      gather(padded.data(), all.data(), size_t(most), seconds);
+    std::vector<std::string> texts;
+    for (size_t i = 0; i < lengths.size(); ++i)
+      texts.push_back(all.substr(i * size_t(most), size_t(lengths[i])));
+    return texts;
+  });
+}
+
+template <typename Value>
+Value valueAt(const std::vector<Value> &values, int32_t index, const char *field) {
+  if (index < 0 || size_t(index) >= values.size())
+    throw inputError(fmt::format("`request->{}` is {}, and must be from 0 to {}", field, index, values.size() - 1));
+  return values[size_t(index)];
+}
+
+/// In the order of the enumerations of the header.
+const std::vector<CollectiveKind> kinds = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
+                                           CollectiveKind::ReduceScatter, CollectiveKind::AllToAll,
+                                           CollectiveKind::Broadcast};
+const std::vector<Reduction> reductions = {Reduction::Sum,     Reduction::Product, Reduction::Minimum,
+                                           Reduction::Maximum, Reduction::And,     Reduction::Or};
+
+struct Request {
+  Plan plan;
+  bool isCaptured;
+};
+
+/// Most program instances where each is to find a compute unit of its own beside kernels of others; one of those may
+/// take a unit's registers whole. Multiples of 32 on large devices.
+int mostBlocks(int units, int reserved) {
+  int left = std::max(units - reserved, units / 2);
+  return left >= 64 ? left / 32 * 32 : std::max(1, left);
+}
+
+Request readRequest(const CommunicatorObject &object, const heddle_collective_request *given) {
+  const Communicator &group = *object.group;
+  requirePointer(given, "request", "a collective");
+  auto request = readStructure(given, firstRequestSize, "request");
+  requirePointer(request.type, "request->type", "an element type");
+  if (request.captured != 0 && request.captured != 1)
+    throw inputError(fmt::format("`request->captured` is {}, and must be 0 or 1", request.captured));
+  Collective collective;
+  collective.kind = valueAt(kinds, request.kind, "kind");
+  collective.type = parseElementType(request.type);
+  collective.reduction = valueAt(reductions, request.reduction, "reduction");
+  collective.ranks = group.ranks();
+  collective.inner = request.count;
+  collective.root = request.root;
+  if (request.root && collective.kind != CollectiveKind::Broadcast)
+    throw inputError(fmt::format("`request->root` is {}, and must be 0: only a broadcast has a root", request.root));
+  if (request.reduction && !collective.reduces())
+    throw inputError(fmt::format("`request->reduction` is {}, and must be 0: {} reduces nothing", request.reduction,
+                                 collectiveName(collective.kind)));
+  PlanOptions options;
+  options.algorithm = request.algorithm ? request.algorithm : "";
+  options.computeUnits = group.computeUnits();
+  const Chip &chip = object.device->chip();
+  Plan plan = makePlan(collective, chip, options);
+  int most = mostBlocks(group.computeUnits(), object.reservedUnits);
+  if (object.reservedUnits && plan.isGpu() && plan.blocks > most) {
+    options.blocks = most;
+    plan = makePlan(collective, chip, options);
+  }
+  return {plan, request.captured == 1};
+}
+
+std::vector<ArrayPlace> arraysOf(const Collective &what) {
+  int64_t size = elementSizeBytes(what.type);
+  std::string type = elementTypeName(what.type);
+  return {{"input", type, uint64_t(what.inputElements() * size), size, false},
+          {"output", type, uint64_t(what.outputElements() * size), size, true}};
+}
+
+std::vector<ArrayPlace> arraysOf(const program::RankCollective &module) {
+  std::vector<ArrayPlace> arrays;
+  for (size_t i = 0; i < module.arrays.size(); ++i)
+    arrays.push_back({module.arrays[i].name, module.arrays[i].type, module.arrays[i].sizeBytes, 1,
+                      i + module.results >= module.arrays.size()});
+  for (size_t i = 0; i < module.arguments.size(); ++i)
+    if (module.arguments[i] >= 0) { // behind those of the protocol
+      const auto &all = module.kernel.arguments;
+      ArrayPlace &place = arrays[size_t(module.arguments[i])];
+      place.alignment = std::max(place.alignment, all[all.size() - module.arguments.size() + i].divisibility);
+    }
+  return arrays;
+}
+
+/// Looked at before the launch counts: a fault there would end the group.
+void checkAddresses(const std::vector<ArrayPlace> &arrays, const std::vector<uint64_t> &addresses) {
+  for (size_t i = 0; i < arrays.size(); ++i)
+    if (arrays[i].sizeBytes > 0 && (addresses[i] == 0 || addresses[i] % uint64_t(arrays[i].alignment) != 0))
+      throw inputError(fmt::format("`{}` is {:#x}, and the address of {} bytes of {} at a multiple of {} is wanted",
+                                   arrays[i].name, addresses[i], arrays[i].sizeBytes, arrays[i].type,
+                                   arrays[i].alignment));
+}
+
+std::vector<LaunchArgument> argumentsOf(const CollectiveObject &object, const std::vector<uint64_t> &addresses,
+                                        int rank) {
+  std::vector<LaunchArgument> arguments;
+  if (!object.module) {
+    for (uint64_t address : addresses)
+      arguments.push_back(DeviceAddress(address));
+    return arguments;
+  }
+  for (int number : object.module->arguments) {
+    if (number >= 0)
+      arguments.push_back(DeviceAddress(addresses[size_t(number)]));
+    else if (number == program::RankCollective::Replica)
+      arguments.push_back(ScalarBits{uint64_t(rank / object.module->partitions)});
+    else
+      arguments.push_back(ScalarBits{uint64_t(rank % object.module->partitions)});
+  }
+  return arguments;
+}
+
+void launchCollective(const CollectiveObject &object, heddle_stream stream, const std::vector<uint64_t> &addresses) {
+  auto queue = stream ? find<StreamObject>(stream, "stream") : nullptr;
+  Communicator &group = *object.owner->group;
+  int rank = group.localRanks().front();
+  if (queue && queue->device->name() != object.owner->device->name())
+    throw inputError(fmt::format("`stream` is of {}, and the communicator of {}", queue->device->name(),
+                                 object.owner->device->name()));
+  bool isCapturing = (queue ? *queue->stream : group.stream(rank)).captureId() != 0;
+  if (isCapturing != object.isCaptured)
+    throw inputError(fmt::format("the stream is {}being captured, and the collective was prepared for streams that "
+                                 "are{}",
+                                 isCapturing ? "" : "not ", object.isCaptured ? "" : " not"),
+                     {"prepare one for each: `captured` of the request"});
+  checkAddresses(object.arrays, addresses);
+  std::vector<LaunchArgument> operands = argumentsOf(object, addresses, rank);
+  std::lock_guard lock(object.owner->launching);
+  if (queue)
+    group.launch(*object.operation, rank, operands, *queue->stream);
+  else
+    group.launch(*object.operation, rank, operands);
+}
+
+} // namespace
+
+heddle_status heddle_communicator_create(heddle_device device, int32_t rank, int32_t size,
+                                         heddle_all_gather_function all_gather, void *user,
+                                         const heddle_communicator_options *options,
+                                         heddle_communicator *communicator) {
+  return guarded([&] {
+    auto object = find<DeviceObject>(device, "device");
+    requirePointer(reinterpret_cast<const void *>(all_gather), "all_gather", "a function");
+    requirePointer(communicator, "communicator", "a place for the handle");
+    Options wanted = readOptions(options);
+    auto bootstrap = bootstrapOver(rank, size, all_gather, user);
+    giveCommunicator(communicator, *bootstrap, object->device, wanted);
+  });
+}
+
+heddle_status heddle_communicator_connect(heddle_device device, const char *address, int32_t rank, int32_t size,
+                                          const char *secret, const heddle_communicator_options *options,
+                                          heddle_communicator *communicator) {
+  return guarded([&] {
+    auto object = find<DeviceObject>(device, "device");
+    requirePointer(address, "address", "an address");
+    requirePointer(communicator, "communicator", "a place for the handle");
+    Options wanted = readOptions(options);
+    BootstrapOptions bootstrapOptions;
+    bootstrapOptions.address = address;
+    bootstrapOptions.rank = rank;
+    bootstrapOptions.size = size;
+    bootstrapOptions.secret = secret ? secret : "";
+    bootstrapOptions.seconds = wanted.setup;
+    auto bootstrap = makeBootstrap(bootstrapOptions);
+    giveCommunicator(communicator, *bootstrap, object->device, wanted);
+  });
+}
+
+heddle_status heddle_communicator_describe(heddle_communicator communicator, heddle_text *json) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    requirePointer(json, "json", "a place for the handle");
+    const ProcessGroup &processes = *object->group->processes();
+    nlohmann::ordered_json description = {{"rank", processes.rank()},
+                                          {"size", processes.ranks()},
+                                          {"device", object->device->name()},
+                                          {"target", object->device->chip().name},
+                                          {"computeUnits", processes.computeUnits()},
+                                          {"sharing", sharingName(processes.sharing())}};
+    description["members"] = nlohmann::ordered_json::array();
+    for (int rank = 0; rank < processes.ranks(); ++rank)
+      description["members"].push_back({{"rank", rank},
+                                        {"device", processes.deviceName(rank)},
+                                        {"process", processes.neighbours().processId(rank)}});
+    give(json, TextObject{description.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)});
+  });
+}
+
+heddle_status heddle_communicator_plan(heddle_communicator communicator, const heddle_collective_request *request,
+                                       heddle_collective_plan *plan) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    requirePointer(plan, "plan", "a plan to be filled");
+    Plan chosen = readRequest(*object, request).plan;
+    heddle_collective_plan answer = {};
+    answer.algorithm = chosen.algorithm->name;
+    answer.memory_bytes = chosen.rounds ? chosen.arena.sizeBytes + chosen.arena.stagingBytes : 0;
+    answer.blocks = chosen.rounds ? chosen.blocks : 0;
+    answer.packets = !chosen.hasPackets() ? 0 : chosen.packets == PacketForm::LL ? 1 : 2;
+    writeStructure(plan, answer, firstPlanSize, "plan");
+  });
+}
+
+heddle_status heddle_communicator_prepare(heddle_communicator communicator, const heddle_collective_request *request,
+                                          heddle_collective *collective) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    requirePointer(collective, "collective", "a place for the handle");
+    Request read = readRequest(*object, request);
+    Communicator::Operation &operation = object->group->prepare(read.plan, "", read.isCaptured ? "captured" : "");
+    give(collective, CollectiveObject{object, &operation, read.isCaptured, nullptr, arraysOf(read.plan.collective)});
+  });
+}
+
+heddle_status heddle_communicator_prepare_module(heddle_communicator communicator, const char *text, size_t size,
+                                                 const char *name, int32_t captured, heddle_collective *collective) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    requirePointer(text, "text", "a module");
+    requirePointer(collective, "collective", "a place for the handle");
+    if (captured != 0 && captured != 1)
+      throw inputError(fmt::format("`captured` is {}, and must be 0 or 1", captured));
+    Communicator &group = *object->group;
+    auto module = std::make_shared<program::RankCollective>(
+        program::compileRankCollective(std::string_view(text, size), name ? name : "<text>", group.ranks(),
+                                       object->device->chip(), group.computeUnits()));
+    Communicator::Operation &operation = group.prepare(module->plan, module->kernel, module->name);
+    give(collective, CollectiveObject{object, &operation, captured == 1, module, arraysOf(*module)});
+  });
+}
+
+heddle_status heddle_collective_describe(heddle_collective collective, heddle_text *json) {
+  return guarded([&] {
+    auto object = find<CollectiveObject>(collective, "collective");
+    requirePointer(json, "json", "a place for the handle");
+    const Plan &plan = object->operation->plan();
+    nlohmann::ordered_json description = {{"name", object->operation->name()},
+                                          {"algorithm", plan.algorithm->name},
+                                          {"blocks", plan.rounds ? plan.blocks : 0}};
+    description["arrays"] = nlohmann::ordered_json::array();
+    for (const ArrayPlace &each : object->arrays)
+      description["arrays"].push_back({{"name", each.name},
+                                       {"type", each.type},
+                                       {"bytes", each.sizeBytes},
+                                       {"result", each.isResult},
+                                       {"alignment", each.alignment}});
+    give(json, TextObject{description.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)});
+  });
+}
+
+heddle_status heddle_collective_launch(heddle_collective collective, heddle_stream stream, uint64_t input,
+                                       uint64_t output) {
+  return guarded([&] {
+    auto object = find<CollectiveObject>(collective, "collective");
+    if (object->module)
+      throw inputError(fmt::format("`{}` is of a module, and takes {} arrays", object->operation->name(),
+                                   object->module->arrays.size()),
+                       {"launch it by heddle_collective_launch_arrays"});
+    const Collective &what = object->operation->plan().collective;
+    int rank = object->owner->group->localRanks().front();
+    if (what.kind == CollectiveKind::Broadcast && rank != what.root && input == 0)
+      input = output; // is read by the kernel, and not used
+    launchCollective(*object, stream, {input, output});
+  });
+}
+
+heddle_status heddle_collective_launch_arrays(heddle_collective collective, heddle_stream stream,
+                                              const uint64_t *addresses, size_t count) {
+  return guarded([&] {
+    auto object = find<CollectiveObject>(collective, "collective");
+    if (count > 0)
+      requirePointer(addresses, "addresses", "an array of addresses");
+    size_t wanted = object->module ? object->module->arrays.size() : 2;
+    if (count != wanted)
+      throw inputError(
+          fmt::format("`{}` takes {} arrays, and {} addresses were given", object->operation->name(), wanted, count));
+    launchCollective(*object, stream, {addresses, addresses + count});
+  });
+}
+
+heddle_status heddle_communicator_follow(heddle_communicator communicator, heddle_stream stream) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    auto queue = find<StreamObject>(stream, "stream");
+    std::lock_guard lock(object->launching);
+    object->group->follow(object->group->localRanks().front(), *queue->stream);
+  });
+}
+
+heddle_status heddle_communicator_mark(heddle_communicator communicator, heddle_stream stream) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    auto queue = find<StreamObject>(stream, "stream");
+    std::lock_guard lock(object->launching);
+    object->group->mark(object->group->localRanks().front(), *queue->stream);
+  });
+}
+
+heddle_status heddle_communicator_synchronize(heddle_communicator communicator) {
+  return guarded([&] { find<CommunicatorObject>(communicator, "communicator")->group->synchronize(); });
+}
+
+heddle_status heddle_communicator_check(heddle_communicator communicator) {
+  return guarded([&] {
+    if (auto error = find<CommunicatorObject>(communicator, "communicator")->group->failure())
+      throw *error;
+  });
+}
+
+heddle_status heddle_communicator_check_group(heddle_communicator communicator) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    if (auto error = object->group->processes()->neighbours().failureError())
+      throw *error;
+  });
+}
+
+heddle_status heddle_communicator_abort(heddle_communicator communicator, const char *reason) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    object->group->abort(reason ? reason : "it was asked to");
+  });
+}

@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "nccl/Entry.h"
+#include "nccl/Log.h"
+#include "nccl/Settings.h"
+#include <chrono>
+
+namespace heddle::dropin {
+namespace {
+
+struct TypeRow {
+  const char *name;
+  int64_t bytes;
+};
+/// By NCCL's numbers.
+constexpr TypeRow typeRows[] = {{"i8", 1},  {"ui8", 1}, {"i32", 4}, {"ui32", 4}, {"i64", 8},      {"ui64", 8},
+                                {"f16", 2}, {"f32", 4}, {"f64", 8}, {"bf16", 2}, {"f8E4M3FN", 1}, {"f8E5M2", 1}};
+constexpr int typeCount = int(sizeof typeRows / sizeof *typeRows);
+
+bool reduces(Call::Kind kind) {
+  return kind == Call::Kind::AllReduce || kind == Call::Kind::ReduceScatter;
+}
+
+int heddleKind(Call::Kind kind) {
+  constexpr int kinds[] = {HEDDLE_ALL_REDUCE, HEDDLE_ALL_GATHER, HEDDLE_REDUCE_SCATTER, HEDDLE_ALL_TO_ALL};
+  return kinds[int(kind)];
+}
+
+} // namespace
+
+const char *typeName(int type) {
+  return type >= 0 && type < typeCount ? typeRows[type].name : nullptr;
+}
+
+int64_t typeBytes(int type) {
+  return type >= 0 && type < typeCount ? typeRows[type].bytes : 0;
+}
+
+int reductionNumber(int reduction) {
+  switch (reduction) {
+  case reduction::sum:
+    return HEDDLE_SUM;
+  case reduction::product:
+    return HEDDLE_PRODUCT;
+  case reduction::maximum:
+    return HEDDLE_MAXIMUM;
+  case reduction::minimum:
+    return HEDDLE_MINIMUM;
+  default:
+    return -1;
+  }
+}
+
+Result callNccl(const Call &c) {
+  InsideNccl inside;
+  switch (c.kind) {
+  case Call::Kind::AllReduce:
+    return nccl().allReduce(c.input, c.output, c.count, c.type, c.reduction, c.comm, c.stream);
+  case Call::Kind::AllGather:
+    return nccl().allGather(c.input, c.output, c.count, c.type, c.comm, c.stream);
+  case Call::Kind::ReduceScatter:
+    return nccl().reduceScatter(c.input, c.output, c.count, c.type, c.reduction, c.comm, c.stream);
+  case Call::Kind::AllToAll:
+    return nccl().allToAll(c.input, c.output, c.count, c.type, c.comm, c.stream);
+  }
+  return result::internalError;
+}
+
+Entry::~Entry() {
+  if (!heddle)
+    return;
+  for (auto &[key, each] : prepared) {
+    heddle->release(each.eager);
+    heddle->release(each.captured);
+  }
+  heddle->release(group);
+  for (auto &[handle, stream] : streams)
+    heddle->release(stream);
+  heddle->release(device);
+}
+
+std::string Entry::connect(const std::string &name, const std::string &secret, double deadline) {
+  std::string problem;
+  heddle = heddleLibrary(problem);
+  if (!heddle)
+    return problem;
+  isHost = name.starts_with("host");
+  constexpr double setupSeconds = 30; // all ranks have just come
+  heddle_communicator_options options = {sizeof options, deadline, setupSeconds, deadline, settings().reservedUnits, 0};
+  if (heddle->device_open(name.c_str(), &device) ||
+      heddle->communicator_connect(device, ("unix:@heddle-nccl-" + secret).c_str(), rank, ranks, secret.c_str(),
+                                   &options, &group))
+    return heddle->error_text();
+  return "";
+}
+
+// Here is all that decides: nothing that one rank alone knows, as addresses, alignment or streams.
+Entry::Prepared Entry::choose(const Call &call) const {
+  auto no = [](std::string reason) { return Prepared{std::move(reason), "", nullptr, nullptr}; };
+  if (call.count == 0)
+    return no("no elements");
+  if (!typeName(call.type))
+    return no("type " + std::to_string(call.type));
+  if (reduces(call.kind) && reductionNumber(call.reduction) < 0)
+    return no("reduction " + std::to_string(call.reduction));
+  heddle_collective_request request = {
+      sizeof request, typeName(call.type), nullptr, int64_t(call.count), heddleKind(call.kind), 0, 0, 0};
+  request.reduction = reduces(call.kind) ? reductionNumber(call.reduction) : 0;
+  heddle_collective_plan plan = {sizeof plan, nullptr, 0, 0, 0};
+  if (heddle->communicator_plan(group, &request, &plan))
+    return no(heddle->error_text());
+  int64_t parts = call.kind == Call::Kind::AllReduce ? 1 : ranks;
+  auto bytes = __int128(call.count) * typeBytes(call.type) * parts;
+  int64_t most = settings().mostBytes;
+  if (most >= 0 ? bytes > most : plan.packets == 0)
+    return no(most >= 0 ? "more than HEDDLE_NCCL_BYTES" : "too large for packets");
+  return {"", plan.algorithm, nullptr, nullptr};
+}
+
+Entry::Decision Entry::decide(const Call &call) {
+  if (!isServed())
+    return {nullptr, false, whyNot.c_str()};
+  std::lock_guard lock(mutex);
+  Key key{call.kind, call.type, reduces(call.kind) ? call.reduction : 0, call.count};
+  auto found = prepared.find(key);
+  if (found == prepared.end())
+    found = prepared.emplace(key, choose(call)).first;
+  Prepared &own = found->second;
+  bool captures = isCapturing(call.stream);
+  heddle_collective &place = captures ? own.captured : own.eager;
+  if (own.reason.empty() && !place) {
+    heddle_collective_request request = {
+        sizeof request,  typeName(call.type), nullptr, int64_t(call.count), heddleKind(call.kind), 0, 0,
+        captures ? 1 : 0};
+    request.reduction = reduces(call.kind) ? reductionNumber(call.reduction) : 0;
+    if (heddle->communicator_prepare(group, &request, &place)) { // on all ranks
+      own.reason = heddle->error_text();
+      if (heddle_status ended = heddle->communicator_check_group(group))
+        return {nullptr, captures, "", fail(ended)};
+      say("rank %d of %d: NCCL makes what Heddle could not prepare: %s", rank, ranks, own.reason.c_str());
+    }
+  }
+  if (!own.reason.empty())
+    return {nullptr, captures, own.reason.c_str()};
+  return {place, captures, own.algorithm.c_str()};
+}
+
+Result Entry::perform(const Call &call, const Decision &decision) {
+  std::lock_guard lock(mutex);
+  hasCaptured |= decision.captures;
+  heddle_status status =
+      heddle->collective_launch(decision.collective, streamOver(call.stream), reinterpret_cast<uint64_t>(call.input),
+                                reinterpret_cast<uint64_t>(call.output));
+  if (!status && isHost) // its streams are not the program's
+    status = heddle->communicator_synchronize(group);
+  return status ? fail(status) : result::success;
+}
+
+Result Entry::beforeNccl(Stream stream) {
+  if (heddle_status ended = heddle->communicator_check_group(group))
+    return fail(ended);
+  std::lock_guard lock(mutex);
+  if (!isHost)
+    (void)heddle->communicator_follow(group, streamOver(stream)); // as far as the stream lets it be
+  return result::success;
+}
+
+void Entry::afterNccl(Stream stream) {
+  std::lock_guard lock(mutex);
+  if (!isHost)
+    (void)heddle->communicator_mark(group, streamOver(stream));
+}
+
+heddle_stream Entry::streamOver(Stream stream) {
+  if (isHost)
+    return nullptr;
+  auto [place, isNew] = streams.try_emplace(stream, nullptr);
+  if (isNew && heddle->stream_adopt(device, stream, &place->second))
+    say("rank %d of %d: %s", rank, ranks, heddle->error_text());
+  return place->second;
+}
+
+bool Entry::isCapturing(Stream stream) {
+  int32_t capturing = 0;
+  return !isHost && heddle->stream_is_capturing(streamOver(stream), &capturing) == HEDDLE_OK && capturing;
+}
+
+Result Entry::fail(heddle_status status) {
+  std::lock_guard lock(errorMutex);
+  if (errorText.empty()) {
+    errorText = heddle->error_text();
+    say("rank %d of %d: %s", rank, ranks, errorText.c_str());
+  }
+  return status == HEDDLE_INPUT         ? result::invalidUsage
+         : status == HEDDLE_ENVIRONMENT ? result::remoteError
+                                        : result::internalError;
+}
+
+Result Entry::checkForErrors() {
+  constexpr int64_t pause = 10'000'000; // PyTorch asks often, and the answer takes a copy from the device
+  int64_t now =
+      std::chrono::duration_cast<std::chrono::nanoseconds>(std::chrono::steady_clock::now().time_since_epoch()).count();
+  {
+    std::lock_guard lock(errorMutex);
+    if (!errorText.empty())
+      return result::remoteError;
+    if (!isServed() || now - lastCheck < pause)
+      return result::success;
+    lastCheck = now;
+  }
+  heddle_status status = heddle->communicator_check(group);
+  return status ? fail(status) : result::success;
+}
+
+std::string Entry::lastError() {
+  std::lock_guard lock(errorMutex);
+  return errorText;
+}
+
+void Entry::abort(const char *reason) {
+  if (isServed())
+    heddle->communicator_abort(group, reason);
+}
+
+void Entry::waitForWork() {
+  if (isServed())
+    (void)heddle->communicator_synchronize(group);
+}
+
+bool Entry::wasCaptured() {
+  std::lock_guard lock(mutex);
+  return hasCaptured;
+}
+
+} // namespace heddle::dropin

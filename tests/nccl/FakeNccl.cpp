@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A libnccl.so.2 for real processes without a GPU: its ranks meet in a file that all map, and every collective is done
+// when its call, or the end of its group, returns. Memory of devices is memory of the host, as with the fake libcuda.
+// It sums f32 and i32. Waits end after 30 seconds. fakeNcclCount says how often a function was called.
+#include "nccl/Nccl.h"
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <functional>
+#include <map>
+#include <string>
+#include <sys/mman.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+using namespace heddle::dropin;
+
+namespace {
+
+constexpr int mostRanks = 16;
+constexpr size_t slotBytes = size_t(1) << 20;
+
+/// The begin of the file; the slots follow.
+struct Meeting {
+  std::atomic<int> come, count, generation;
+  int colors[mostRanks], keys[mostRanks];
+};
+
+} // namespace
+
+namespace heddle::dropin {
+struct CommHandle {
+  int rank, ranks, splits = 0, questions = 0;
+  std::string token;
+  Meeting *meeting;
+  char *slot(int of) const { return reinterpret_cast<char *>(meeting) + 4096 + size_t(of) * slotBytes; }
+};
+} // namespace heddle::dropin
+
+namespace {
+
+std::map<std::string, int> &counts() {
+  static auto *all = new std::map<std::string, int>;
+  return *all;
+}
+struct GroupState {
+  int depth = 0;
+  std::vector<std::function<Result()>> calls;
+} group;
+
+bool waitUntil(const std::function<bool()> &holds) {
+  auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  for (int turn = 0; !holds(); ++turn) {
+    if (std::chrono::steady_clock::now() > end)
+      return false;
+    if (turn > 100)
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return true;
+}
+
+bool barrier(Comm comm) {
+  Meeting &meeting = *comm->meeting;
+  int generation = meeting.generation;
+  if (++meeting.count == comm->ranks) {
+    meeting.count = 0;
+    ++meeting.generation;
+    return true;
+  }
+  return waitUntil([&] { return meeting.generation != generation; });
+}
+
+Result join(Comm *place, const std::string &token, int rank, int ranks) {
+  const char *folder = std::getenv("TMPDIR");
+  std::string path = std::string(folder ? folder : "/tmp") + "/fake-nccl-" + token;
+  size_t bytes = 4096 + size_t(ranks) * slotBytes;
+  int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+  void *memory = file >= 0 && ::ftruncate(file, off_t(bytes)) == 0
+                     ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
+                     : MAP_FAILED;
+  if (file >= 0)
+    ::close(file);
+  if (memory == MAP_FAILED)
+    return result::systemError;
+  *place = new CommHandle{rank, ranks, 0, 0, token, static_cast<Meeting *>(memory)};
+  if (++(*place)->meeting->come == ranks)
+    ::unlink(path.c_str());
+  return waitUntil([&] { return (*place)->meeting->come >= ranks; }) ? result::success : result::systemError;
+}
+
+size_t bytesOf(int type) {
+  constexpr size_t sizes[] = {1, 1, 4, 4, 8, 8, 2, 4, 8, 2, 1, 1};
+  return sizes[type];
+}
+
+template <typename Number>
+void addTo(void *sum, const void *more, size_t bytes) {
+  for (size_t i = 0; i < bytes / sizeof(Number); ++i)
+    static_cast<Number *>(sum)[i] += static_cast<const Number *>(more)[i];
+}
+
+/// Runs now, or at the end of the group.
+Result enter(const char *symbol, std::function<Result()> work) {
+  ++counts()[symbol];
+  if (group.depth == 0)
+    return work();
+  group.calls.push_back(std::move(work));
+  return result::success;
+}
+
+/// `output` gets what `take` says of the slots, piece by piece: each rank's input is `all` bytes.
+Result move(Comm comm, const void *input, size_t all, const std::function<void(size_t at, size_t bytes)> &take) {
+  std::string given(static_cast<const char *>(input), all);
+  for (size_t at = 0; at < all; at += slotBytes) {
+    size_t bytes = std::min(slotBytes, all - at);
+    std::memcpy(comm->slot(comm->rank), given.data() + at, bytes);
+    if (!barrier(comm))
+      return result::remoteError;
+    take(at, bytes);
+    if (!barrier(comm))
+      return result::remoteError;
+  }
+  return result::success;
+}
+
+Result reduceInto(Comm comm, const void *input, char *output, size_t first, size_t size, size_t all, int type) {
+  if (type != type::f32 && type != type::i32)
+    return 4;
+  std::string sum(all, '\0');
+  Result done = move(comm, input, all, [&](size_t at, size_t bytes) {
+    for (int rank = 0; rank < comm->ranks; ++rank)
+      (type == type::f32 ? addTo<float> : addTo<int>)(sum.data() + at, comm->slot(rank), bytes);
+  });
+  std::memcpy(output, sum.data() + first, size);
+  return done;
+}
+
+} // namespace
+
+extern "C" {
+
+int fakeNcclCount(const char *symbol) {
+  return counts()[symbol];
+}
+
+Result ncclGetVersion(int *version) {
+  *version = 22809;
+  return result::success;
+}
+
+const char *ncclGetErrorString(Result error) {
+  return error ? "what the fake says of it" : "no error";
+}
+
+const char *ncclGetLastError(Comm) {
+  return "the fake's last error";
+}
+
+Result ncclGetUniqueId(UniqueId *id) {
+  std::memset(id->bytes, 0, sizeof id->bytes);
+  std::string text = std::to_string(::getpid()) + "-" + std::to_string(++counts()["ncclGetUniqueId"]);
+  std::memcpy(id->bytes, text.data(), text.size());
+  return result::success;
+}
+
+Result ncclCommInitRank(Comm *comm, int ranks, UniqueId id, int rank) {
+  return enter("ncclCommInitRank", [=] { return join(comm, id.bytes, rank, ranks); });
+}
+
+/// Without blocking it is in progress until it has been asked a few times.
+Result ncclCommInitRankConfig(Comm *comm, int ranks, UniqueId id, int rank, Config *config) {
+  Result done = ncclCommInitRank(comm, ranks, id, rank);
+  if (done || !config || config->blocking != 0)
+    return done;
+  (*comm)->questions = 5;
+  return result::inProgress;
+}
+
+Result ncclCommInitAll(Comm *, int, const int *) {
+  return result::invalidUsage;
+}
+
+Result ncclCommSplit(Comm comm, int color, int key, Comm *made, Config *) {
+  return enter("ncclCommSplit", [=] {
+    comm->meeting->colors[comm->rank] = color;
+    comm->meeting->keys[comm->rank] = key;
+    if (!barrier(comm))
+      return Result(result::remoteError);
+    int rank = 0, ranks = 0;
+    for (int other = 0; other < comm->ranks; ++other) {
+      bool isSame = comm->meeting->colors[other] == color;
+      ranks += isSame;
+      rank += isSame && (comm->meeting->keys[other] < key || (comm->meeting->keys[other] == key && other < comm->rank));
+    }
+    std::string token = comm->token + "." + std::to_string(comm->splits++) + "." + std::to_string(color);
+    *made = nullptr;
+    Result done = color < 0 ? Result(result::success) : join(made, token, rank, ranks);
+    return barrier(comm) ? done : Result(result::remoteError);
+  });
+}
+
+Result ncclCommFinalize(Comm) {
+  return result::success;
+}
+
+Result ncclCommDestroy(Comm comm) {
+  ++counts()["ncclCommDestroy"];
+  ::munmap(comm->meeting, 4096 + size_t(comm->ranks) * slotBytes);
+  delete comm;
+  return result::success;
+}
+
+Result ncclCommAbort(Comm comm) {
+  ++counts()["ncclCommAbort"];
+  return ncclCommDestroy(comm);
+}
+
+Result ncclCommGetAsyncError(Comm comm, Result *error) {
+  *error = comm->questions-- > 0 ? result::inProgress : result::success;
+  return result::success;
+}
+
+Result ncclCommCount(Comm comm, int *count) {
+  *count = comm->ranks;
+  return result::success;
+}
+
+Result ncclCommUserRank(Comm comm, int *rank) {
+  *rank = comm->rank;
+  return result::success;
+}
+
+/// Each rank's own, as the tests give them out.
+Result ncclCommCuDevice(Comm comm, int *device) {
+  *device = comm->rank;
+  return result::success;
+}
+
+Result ncclGroupStart() {
+  ++group.depth;
+  return result::success;
+}
+
+Result ncclGroupEnd() {
+  if (--group.depth > 0)
+    return result::success;
+  Result first = result::success;
+  for (const auto &call : std::exchange(group.calls, {})) {
+    Result done = call();
+    first = first ? first : done;
+  }
+  return first;
+}
+
+Result ncclAllReduce(const void *input, void *output, size_t count, int type, int, Comm comm, Stream) {
+  return enter("ncclAllReduce", [=] {
+    size_t bytes = count * bytesOf(type);
+    return reduceInto(comm, input, static_cast<char *>(output), 0, bytes, bytes, type);
+  });
+}
+
+Result ncclReduceScatter(const void *input, void *output, size_t count, int type, int, Comm comm, Stream) {
+  return enter("ncclReduceScatter", [=] {
+    size_t bytes = count * bytesOf(type);
+    return reduceInto(comm, input, static_cast<char *>(output), size_t(comm->rank) * bytes, bytes,
+                      size_t(comm->ranks) * bytes, type);
+  });
+}
+
+Result ncclAllGather(const void *input, void *output, size_t count, int type, Comm comm, Stream) {
+  return enter("ncclAllGather", [=] {
+    size_t all = count * bytesOf(type);
+    auto *from = static_cast<const char *>(input), *to = static_cast<const char *>(output);
+    if (from < to + size_t(comm->ranks) * all && from + all > to && from != to + size_t(comm->rank) * all)
+      return Result(4); // in place, the input is the rank's part of the output
+    return move(comm, input, all, [=](size_t at, size_t bytes) {
+      for (int rank = 0; rank < comm->ranks; ++rank)
+        std::memcpy(static_cast<char *>(output) + size_t(rank) * all + at, comm->slot(rank), bytes);
+    });
+  });
+}
+
+Result ncclBroadcast(const void *input, void *output, size_t count, int type, int root, Comm comm, Stream) {
+  return enter("ncclBroadcast", [=] {
+    const void *from = comm->rank == root ? input : output;
+    return move(comm, from, count * bytesOf(type), [=](size_t at, size_t bytes) {
+      std::memcpy(static_cast<char *>(output) + at, comm->slot(root), bytes);
+    });
+  });
+}
+
+} // extern "C"

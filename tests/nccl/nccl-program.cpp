@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A program of NCCL's users, linked with libnccl.so.2 and nothing of Heddle: it starts a process for each rank, makes
+// communicators, and checks every collective's result, alone, in groups, in CUDA graphs, on parts of the ranks, and
+// when a rank dies. The drop-in is put before it by LD_PRELOAD. Memory is that of GPUs (--device cuda) or of the host,
+// for a fake NCCL (--device host). Prints a line for each check; exits with 1 when one fails.
+#include "nccl/Nccl.h"
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <dlfcn.h>
+#include <functional>
+#include <string>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <vector>
+
+using namespace heddle::dropin;
+
+extern "C" {
+Result ncclGetVersion(int *);
+const char *ncclGetErrorString(Result);
+const char *ncclGetLastError(Comm);
+Result ncclGetUniqueId(UniqueId *);
+#define DECLARE(name, symbol, ...) Result symbol(__VA_ARGS__);
+HEDDLE_NCCL_CALLS(DECLARE)
+Result ncclBroadcast(const void *, void *, size_t, int, int, Comm, Stream);
+}
+
+namespace {
+
+int rank = 0, ranks = 2, failures = 0;
+bool isHost = true, checks = true;
+
+void require(Result done, const char *what) {
+  if (!done)
+    return;
+  std::printf("rank %d: %s: %s (%d): %s\n", rank, what, ncclGetErrorString(done), done, ncclGetLastError(nullptr));
+  std::fflush(stdout);
+  std::_Exit(1);
+}
+#define REQUIRE(call) require(call, #call)
+
+/// The CUDA driver's functions that it takes.
+template <typename... Parameters>
+int cuda(const char *symbol, Parameters... parameters) {
+  static void *const library =
+      ::dlopen(std::getenv("HEDDLE_CUDA_LIBRARY") ? std::getenv("HEDDLE_CUDA_LIBRARY") : "libcuda.so.1", RTLD_NOW);
+  auto *function = reinterpret_cast<int (*)(Parameters...)>(library ? ::dlsym(library, symbol) : nullptr);
+  int done = function ? function(parameters...) : -1;
+  if (done) {
+    std::printf("rank %d: %s: CUDA error %d\n", rank, symbol, done);
+    std::fflush(stdout);
+    std::_Exit(1);
+  }
+  return done;
+}
+
+/// Memory where collectives work.
+class Memory {
+public:
+  explicit Memory(size_t count) : count(count) {
+    if (isHost)
+      address = reinterpret_cast<uint64_t>(std::calloc(count, sizeof(float)));
+    else
+      cuda("cuMemAlloc_v2", &address, count * sizeof(float));
+  }
+  Memory(const Memory &) = delete;
+  ~Memory() {
+    if (isHost)
+      std::free(data());
+    else
+      cuda("cuMemFree_v2", address);
+  }
+  float *data() const { return reinterpret_cast<float *>(address); }
+  void set(const std::function<float(size_t)> &value, Stream stream) {
+    host.resize(count);
+    for (size_t i = 0; i < count; ++i)
+      host[i] = value(i);
+    if (isHost)
+      std::memcpy(data(), host.data(), count * sizeof(float));
+    else
+      cuda("cuMemcpyHtoDAsync_v2", address, static_cast<const void *>(host.data()), count * sizeof(float), stream);
+  }
+  size_t countWrong(const std::function<float(size_t)> &value, Stream stream) {
+    std::vector<float> seen(count);
+    if (isHost) {
+      std::memcpy(seen.data(), data(), count * sizeof(float));
+    } else {
+      cuda("cuMemcpyDtoHAsync_v2", static_cast<void *>(seen.data()), address, count * sizeof(float), stream);
+      cuda("cuStreamSynchronize", stream);
+    }
+    size_t wrong = 0;
+    for (size_t i = 0; i < count; ++i)
+      wrong += seen[i] != value(i);
+    return checks ? wrong : 0;
+  }
+
+private:
+  const size_t count;
+  uint64_t address = 0;
+  std::vector<float> host;
+};
+
+Stream makeStream() {
+  Stream stream = nullptr;
+  if (!isHost)
+    cuda("cuStreamCreateWithPriority", &stream, 1u, 0);
+  return stream;
+}
+
+void report(const char *what, size_t bytes, size_t wrong) {
+  failures += wrong != 0;
+  std::printf("rank %d: %s of %zu bytes: #wrong %zu\n", rank, what, bytes, wrong);
+  std::fflush(stdout);
+}
+
+float valueOf(int of, size_t i) {
+  return float((of + 1) * int(i % 61));
+}
+float sumOf(int members, size_t i) {
+  return float(members * (members + 1) / 2 * int(i % 61));
+}
+
+struct Group {
+  Comm comm;
+  Stream stream;
+  int rank, ranks;
+};
+
+void runCollectives(const Group &g, size_t count) {
+  auto all = size_t(g.ranks) * count, bytes = count * sizeof(float);
+  Memory small(count), large(all);
+  auto mine = [&](size_t i) { return valueOf(g.rank, i); };
+  small.set(mine, g.stream);
+  REQUIRE(ncclAllReduce(small.data(), small.data(), count, type::f32, reduction::sum, g.comm, g.stream));
+  report("AllReduce", bytes, small.countWrong([&](size_t i) { return sumOf(g.ranks, i); }, g.stream));
+  small.set(mine, g.stream);
+  REQUIRE(ncclAllGather(small.data(), large.data(), count, type::f32, g.comm, g.stream));
+  report("AllGather", bytes, large.countWrong([&](size_t i) { return valueOf(int(i / count), i % count); }, g.stream));
+  large.set(mine, g.stream);
+  REQUIRE(ncclReduceScatter(large.data(), small.data(), count, type::f32, reduction::sum, g.comm, g.stream));
+  report("ReduceScatter", bytes,
+         small.countWrong([&](size_t i) { return sumOf(g.ranks, i + size_t(g.rank) * count); }, g.stream));
+  small.set(mine, g.stream);
+  REQUIRE(ncclBroadcast(small.data(), small.data(), count, type::f32, g.ranks - 1, g.comm, g.stream));
+  report("Broadcast", bytes, small.countWrong([&](size_t i) { return valueOf(g.ranks - 1, i); }, g.stream));
+}
+
+/// One of a communicator in a group, several, and of two communicators.
+void runGroups(const Group &g, const Group &other, size_t count) {
+  Memory a(count), b(count), c(count);
+  auto run = [&](const char *what, const std::function<void()> &calls, std::vector<Memory *> used) {
+    for (Memory *each : used)
+      each->set([&](size_t i) { return valueOf(g.rank, i); }, g.stream);
+    REQUIRE(ncclGroupStart());
+    REQUIRE(ncclGroupStart());
+    calls();
+    REQUIRE(ncclGroupEnd());
+    REQUIRE(ncclGroupEnd());
+    size_t wrong = 0;
+    for (Memory *each : used)
+      wrong += each->countWrong([&](size_t i) { return sumOf(g.ranks, i); }, g.stream);
+    report(what, count * sizeof(float), wrong);
+  };
+  auto sum = [&](const Group &of, const Memory &memory) {
+    REQUIRE(ncclAllReduce(memory.data(), memory.data(), count, type::f32, reduction::sum, of.comm, of.stream));
+  };
+  run("group of one", [&] { sum(g, a); }, {&a});
+  run("group of two", [&] { sum(g, a), sum(g, b); }, {&a, &b});
+  run("group of two communicators", [&] { sum(g, a), sum(other, b); }, {&a, &b});
+  run("empty group", [&] {}, {});
+}
+
+void runGraph(const Group &g, size_t count) {
+  Memory a(count), b(count);
+  a.set([&](size_t i) { return valueOf(g.rank, i); }, g.stream);
+  void *graph = nullptr, *executable = nullptr;
+  cuda("cuStreamBeginCapture_v2", g.stream, 0);
+  REQUIRE(ncclAllReduce(a.data(), b.data(), count, type::f32, reduction::sum, g.comm, g.stream));
+  cuda("cuStreamEndCapture", g.stream, &graph);
+  cuda("cuGraphInstantiateWithFlags", &executable, graph, 0ull);
+  for (int replay = 0; replay < 3; ++replay)
+    cuda("cuGraphLaunch", executable, g.stream);
+  report("graph", count * sizeof(float), b.countWrong([&](size_t i) { return sumOf(g.ranks, i); }, g.stream));
+  Stream second = makeStream(); // the next call waits for what came before
+  cuda("cuStreamSynchronize", g.stream);
+  a.set([&](size_t i) { return valueOf(g.rank, i); }, second);
+  REQUIRE(ncclAllReduce(a.data(), b.data(), count, type::f32, reduction::sum, g.comm, second));
+  report("second stream", count * sizeof(float), b.countWrong([&](size_t i) { return sumOf(g.ranks, i); }, second));
+  cuda("cuGraphExecDestroy", executable);
+  cuda("cuGraphDestroy", graph);
+}
+
+void runDeath(const Group &g, size_t count) {
+  Memory a(count);
+  if (g.rank == 1)
+    std::_Exit(0);
+  Result done = result::success, state = result::success;
+  for (int call = 0; call < 2 && !done; ++call)
+    done = ncclAllReduce(a.data(), a.data(), count, type::f32, reduction::sum, g.comm, g.stream);
+  for (int turn = 0; turn < 1000 && !done && !state; ++turn) { // as PyTorch's watchdog
+    ::usleep(10000);
+    REQUIRE(ncclCommGetAsyncError(g.comm, &state));
+  }
+  std::printf("rank %d: death: call %d, later %d: %s\n", g.rank, done, state, ncclGetLastError(g.comm));
+  REQUIRE(ncclCommAbort(g.comm));
+  std::fflush(stdout);
+  std::_Exit(0);
+}
+
+int runRank(const UniqueId &id, const std::string &scenario, size_t count) {
+  if (!isHost) {
+    void *context = nullptr;
+    cuda("cuInit", 0u);
+    cuda("cuDevicePrimaryCtxRetain", &context, rank);
+    cuda("cuCtxSetCurrent", context);
+  }
+  int version = 0;
+  REQUIRE(ncclGetVersion(&version));
+  Group world{nullptr, makeStream(), rank, ranks}, part{nullptr, world.stream, 0, 0};
+  if (scenario == "nonblocking") {
+    Config config{sizeof config, 0xcafebeef, 22809, 0};
+    require(ncclCommInitRankConfig(&world.comm, ranks, id, rank, &config) == result::inProgress ? 0 : 3, "no progress");
+    runCollectives(world, count);
+  } else {
+    REQUIRE(ncclGroupStart()); // as nccl-tests do
+    REQUIRE(ncclCommInitRank(&world.comm, ranks, id, rank));
+    REQUIRE(ncclGroupEnd());
+  }
+  if (scenario == "death")
+    runDeath(world, count);
+  if (scenario == "graph")
+    runGraph(world, count);
+  if (scenario == "basic")
+    for (size_t each : {size_t(1), count, size_t(60000)})
+      runCollectives(world, each);
+  if (scenario == "groups") {
+    REQUIRE(ncclCommSplit(world.comm, 0, rank, &part.comm, nullptr));
+    part.rank = rank, part.ranks = ranks;
+    runGroups(world, part, count);
+  }
+  if (scenario == "split") { // the even and the odd ranks, then all but the last in reverse order
+    REQUIRE(ncclCommSplit(world.comm, rank % 2, rank, &part.comm, nullptr));
+    REQUIRE(ncclCommUserRank(part.comm, &part.rank));
+    REQUIRE(ncclCommCount(part.comm, &part.ranks));
+    runCollectives(part, count);
+    REQUIRE(ncclCommDestroy(part.comm));
+    REQUIRE(ncclCommSplit(world.comm, rank == ranks - 1 ? -1 : 0, ranks - rank, &part.comm, nullptr));
+    if (part.comm) {
+      REQUIRE(ncclCommUserRank(part.comm, &part.rank));
+      REQUIRE(ncclCommCount(part.comm, &part.ranks));
+      runCollectives(part, count);
+    }
+  }
+  Result state = result::success;
+  REQUIRE(ncclCommGetAsyncError(world.comm, &state));
+  require(state, "asynchronous error");
+  if (part.comm)
+    REQUIRE(ncclCommDestroy(part.comm));
+  REQUIRE(ncclCommFinalize(world.comm));
+  REQUIRE(ncclCommDestroy(world.comm));
+  if (auto *counted = reinterpret_cast<int (*)(const char *)>(::dlsym(RTLD_DEFAULT, "fakeNcclCount")))
+    std::printf("rank %d: NCCL's own: %d AllReduce, %d AllGather, %d ReduceScatter, %d Broadcast\n", rank,
+                counted("ncclAllReduce"), counted("ncclAllGather"), counted("ncclReduceScatter"),
+                counted("ncclBroadcast"));
+  std::fflush(stdout);
+  return failures != 0;
+}
+
+int fail(const char *text) {
+  std::fprintf(stderr,
+               "nccl-program: error: %s\nusage: nccl-program basic|groups|split|graph|death|nonblocking [--ranks N] "
+               "[--device host|cuda] [--count N] [--no-check]\n",
+               text);
+  return 2;
+}
+
+} // namespace
+
+int main(int count, char **words) {
+  std::string scenario = count > 1 ? words[1] : "";
+  size_t elements = 40;
+  for (int i = 2; i < count; ++i) {
+    std::string word = words[i], value = i + 1 < count ? words[i + 1] : "";
+    if (word == "--no-check") {
+      checks = false;
+      continue;
+    }
+    ++i;
+    if (word == "--ranks" && std::atoi(value.c_str()) > 0)
+      ranks = std::atoi(value.c_str());
+    else if (word == "--count" && std::atoi(value.c_str()) > 0)
+      elements = size_t(std::atoi(value.c_str()));
+    else if (word == "--device" && (value == "host" || value == "cuda"))
+      isHost = value == "host";
+    else
+      return fail(("what is `" + word + " " + value + "`?").c_str());
+  }
+  bool isKnown = false;
+  for (const char *name : {"basic", "groups", "split", "graph", "death", "nonblocking"})
+    isKnown |= scenario == name;
+  if (!isKnown)
+    return fail("no scenario");
+  // Before CUDA starts: the id of the first process goes to all through a pipe.
+  int ends[2];
+  if (::pipe(ends))
+    return fail("no pipe");
+  std::vector<pid_t> children;
+  for (rank = 0; rank < ranks; ++rank) {
+    pid_t child = ::fork();
+    if (child == 0) {
+      ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      UniqueId id{};
+      if (rank == 0) {
+        REQUIRE(ncclGetUniqueId(&id));
+        for (int other = 1; other < ranks; ++other)
+          if (::write(ends[1], &id, sizeof id) != ssize_t(sizeof id))
+            return 1;
+      } else if (::read(ends[0], &id, sizeof id) != ssize_t(sizeof id)) {
+        return 1;
+      }
+      int code = runRank(id, scenario, elements);
+      std::fflush(stdout);
+      std::_Exit(code); // a rank of a program often leaves so
+    }
+    children.push_back(child);
+  }
+  int worst = 0;
+  for (pid_t child : children) {
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    worst = std::max(worst, WIFEXITED(status) ? WEXITSTATUS(status) : 3);
+  }
+  return worst;
+}

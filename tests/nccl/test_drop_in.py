@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""libheddle_nccl.so before an NCCL between real processes: who served what, results, groups, splits, deaths, and what the
+library exports and needs."""
+import collections
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD = pathlib.Path(os.environ.get("HEDDLE_TEST_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build"))
+DROP_IN = BUILD / "lib" / "libheddle_nccl.so"
+NCCL = BUILD / "test" / "nccl" / "libnccl.so.2"
+CALL = re.compile(r"heddle_nccl\[\d+\]: rank (\d+) of (\d+): (\w+) (\d+) bytes, \d+ \w+: (heddle|nccl) \((.*)\)")
+
+
+class Run:
+    """The program with the drop-in before it. `served[rank]` are (call, bytes, who, how), in order."""
+
+    def __init__(self, *words, ranks=2, preload=True, exit_code=0, **settings):
+        environment = {**os.environ, "HEDDLE_NCCL_LOG": "calls", "HEDDLE_NCCL_DEVICE": "host",
+                       "TMPDIR": tempfile.gettempdir(), **settings}
+        if preload:
+            environment["LD_PRELOAD"] = str(DROP_IN)
+        done = subprocess.run([NCCL.parent / "nccl-program", *words, "--ranks", str(ranks)], env=environment, text=True,
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+        self.out, self.log = done.stdout, done.stderr
+        self.served = collections.defaultdict(list)
+        for rank, _, call, size, who, how in CALL.findall(self.log):
+            self.served[int(rank)].append((call, int(size), who, how))
+        assert done.returncode == exit_code, f"exit code {done.returncode}\n{self.out}{self.log}"
+        assert "#wrong" not in self.out or set(re.findall(r"#wrong (\d+)", self.out)) == {"0"}, self.out
+
+
+class DropIn(unittest.TestCase):
+    def test_small_calls_are_heddles_and_large_ones_ncclS(self):
+        for ranks in (2, 3):
+            run = Run("basic", ranks=ranks)
+            self.assertEqual(run.out.count("#wrong 0"), 12 * ranks)
+            for rank in range(ranks):
+                self.assertEqual(run.served[rank], run.served[0])
+            self.assertEqual(run.served[0][0], ("AllReduce", 4, "heddle", "one_shot_packets"))
+            self.assertIn(("AllGather", 4, "heddle", "gather_packets"), run.served[0])
+            self.assertIn(("ReduceScatter", 4, "heddle", "scatter_packets"), run.served[0])
+            self.assertIn(("AllReduce", 240000, "nccl", "too large for packets"), run.served[0])
+            self.assertIn(f"rank 0 of {ranks}: communicator: heddle beside nccl", run.log)
+            # Two all-gathers are how the ranks find each other.
+            own = [call for call, _, who, _ in run.served[0] if who == "nccl"]
+            self.assertIn(f"rank 0: NCCL's own: {own.count('AllReduce')} AllReduce, {2 + own.count('AllGather')} AllGather, "
+                          f"{own.count('ReduceScatter')} ReduceScatter, 3 Broadcast", run.out)
+
+    def test_without_the_drop_in(self):
+        run = Run("basic", preload=False)
+        self.assertEqual((run.log, run.out.count("#wrong 0")), ("", 24))
+        self.assertIn("rank 1: NCCL's own: 3 AllReduce, 3 AllGather, 3 ReduceScatter, 3 Broadcast", run.out)
+
+    def test_a_limit_in_bytes(self):
+        run = Run("basic", HEDDLE_NCCL_BYTES="100000")
+        self.assertEqual({who for _, size, who, _ in run.served[0] if size <= 160}, {"heddle"})
+        self.assertEqual({how for _, size, _, how in run.served[0] if size > 160}, {"more than HEDDLE_NCCL_BYTES"})
+        run = Run("basic", HEDDLE_NCCL_BYTES=str(1 << 20))
+        self.assertEqual({who for _, _, who, _ in run.served[0]}, {"heddle"})
+
+    def test_groups(self):
+        run = Run("groups")
+        self.assertEqual(run.out.count("#wrong 0"), 8)
+        for rank in (0, 1):  # one; two of a communicator; one each of two
+            self.assertEqual([who for _, _, who, _ in run.served[rank]], ["heddle", "nccl", "nccl", "heddle", "heddle"])
+        self.assertEqual(run.served[0][1][3], "one of several in a group")
+
+    def test_splits(self):
+        run = Run("split", ranks=3)
+        self.assertEqual(run.out.count("#wrong 0"), 4 * 3 + 4 * 2)
+        self.assertIn("rank 0 of 1: communicator: nccl (1 ranks)", run.log)
+        self.assertIn("rank 1 of 2: communicator: heddle beside nccl", run.log)
+
+    def test_a_communicator_that_is_made_without_blocking(self):
+        run = Run("nonblocking")
+        self.assertEqual([who for _, _, who, _ in run.served[0]], ["heddle", "nccl", "nccl"])
+        self.assertEqual(run.served[0], run.served[1])
+
+    def test_a_rank_that_dies_is_named(self):
+        run = Run("death", ranks=3)
+        for rank in (0, 2):
+            self.assertRegex(run.out, rf"rank {rank}: death: call 6, later 0: heddle: .*rank 1 \(host:1, pid \d+\) is gone")
+
+    def test_graphs_and_streams_of_cuda(self):
+        run = Run("graph", "--device", "cuda", "--no-check", HEDDLE_NCCL_DEVICE="cuda",
+                  HEDDLE_CUDA_LIBRARY=str(BUILD / "test" / "fake-cuda.so"))
+        for rank in (0, 1):
+            self.assertEqual(run.served[rank], [("AllReduce", 160, "heddle", "one_shot_packets")] * 2)
+        self.assertIn("NCCL's own: 0 AllReduce, 2 AllGather", run.out)
+
+    def test_what_makes_all_calls_ncclS(self):
+        for settings, reason in [({"NCCL_ALGO": "Ring"}, "rank 0: NCCL_ALGO is set"),
+                                 ({"HEDDLE_LIBRARY": "/nowhere/libheddle.so.0"}, "rank 0: /nowhere/libheddle.so.0: cannot open"),
+                                 ({"HEDDLE_NCCL_BYTES": "many"}, "rank 0: HEDDLE_NCCL_BYTES is `many`, and a number from 0")]:
+            run = Run("basic", **settings)
+            self.assertIn("communicator: nccl (" + reason, run.log)
+            self.assertEqual({who for _, _, who, _ in run.served[0] + run.served[1]}, {"nccl"})
+        run = Run("basic", ranks=9)
+        self.assertIn("communicator: nccl (9 ranks)", run.log)
+
+    def test_in_place_of_nccl(self):
+        """A program that opens the drop-in as if it were NCCL finds every function there."""
+        code = ("import ctypes, sys; dll = ctypes.CDLL(sys.argv[1]); version = ctypes.c_int(); "
+                "print(dll.ncclGetVersion(ctypes.byref(version)), version.value, dll.ncclMemAlloc(None, 0), "
+                "dll.ncclAlltoAll(None, None, 0, 7, None, None))")
+        environment = {**os.environ, "HEDDLE_NCCL_LIBRARY": str(NCCL)}
+        done = subprocess.run([sys.executable, "-c", code, DROP_IN], env=environment, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=True, timeout=60)
+        self.assertEqual(done.stdout, "0 22809 5 5\n")
+        self.assertIn("this NCCL has no ncclMemAlloc", done.stderr)
+        environment["HEDDLE_NCCL_LIBRARY"] = "/nowhere/libnccl.so.2"
+        done = subprocess.run([sys.executable, "-c", code, DROP_IN], env=environment, text=True, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, check=True, timeout=60)
+        self.assertEqual(done.stdout, "5 0 5 2\n")
+        self.assertIn("/nowhere/libnccl.so.2: cannot open", done.stderr)
+
+    def test_what_it_exports_and_needs(self):
+        header = (pathlib.Path(__file__).resolve().parents[2] / "nccl" / "Nccl.h").read_text()
+        wanted = set(re.findall(r"\bX\((nccl\w+)\)", header)) | set(re.findall(r"\bX\(\w+, (nccl\w+)", header))
+        exported = subprocess.run(["nm", "-D", "--defined-only", DROP_IN], stdout=subprocess.PIPE, text=True, check=True).stdout
+        self.assertEqual({line.split()[-1] for line in exported.splitlines()}, wanted | {"ncclGetLastError"})
+        dynamic = subprocess.run(["readelf", "-dW", DROP_IN], stdout=subprocess.PIPE, text=True, check=True).stdout
+        needed = set(re.findall(r"NEEDED.*\[(.*)\]", dynamic))
+        self.assertLessEqual(needed, {"libc.so.6", "libm.so.6", "libdl.so.2", "libpthread.so.0", "ld-linux-x86-64.so.2"})
+
+
+if __name__ == "__main__":
+    unittest.main()
