@@ -79,6 +79,10 @@ void reference(const Call &call, HostArrays &arrays) {
   arrays.at("amax").set({0}, amax);
 }
 
+Tuning tuning() {
+  return {.variants = amaxVariants({"block", "warps"}), .counts = {"M"}, .example = {{"M", 64}, {"N", 4096}}};
+}
+
 } // namespace
 
 Option amaxMethod() {
@@ -87,6 +91,10 @@ Option amaxMethod() {
       {"atomic", "reduction"},
       "atomic",
       "how amax is found: atomic: relaxed atomics on one word; reduction: a value for each block, and one more launch"};
+}
+
+std::vector<TuningVariant> amaxVariants(const std::vector<std::string> &tiles) {
+  return {{{{"method", "atomic"}}, tiles}, {{{"method", "reduction"}}, tiles}};
 }
 
 std::vector<TileParameter> amaxTiles() {
@@ -124,6 +132,7 @@ const LibraryKernel amaxKernel = {
     .tiles = amaxTiles(),
     .plan = plan,
     .reference = reference,
+    .tuning = tuning(),
 };
 
 } // namespace heddle::kernels

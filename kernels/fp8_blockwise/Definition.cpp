@@ -138,6 +138,7 @@ const LibraryKernel fp8Blockwise = {
               {"warps", {1, 2, 4, 8, 16}, "warps of a block"}},
     .plan = plan,
     .reference = reference,
+    .tuning = {.counts = {"M"}, .example = {{"M", 256}, {"K", 256}}},
 };
 
 } // namespace heddle::kernels

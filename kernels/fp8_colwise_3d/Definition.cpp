@@ -43,6 +43,7 @@ const LibraryKernel fp8Colwise3d = {
     .tiles = rowsTiles(),
     .plan = plan,
     .reference = reference,
+    .tuning = {.example = {{"E", 2}, {"K", 256}, {"N", 256}}},
 };
 
 } // namespace heddle::kernels

@@ -39,6 +39,7 @@ const LibraryKernel fp8Rowwise2d = {
     .tiles = rowsTiles(),
     .plan = plan,
     .reference = reference,
+    .tuning = {.counts = {"M"}, .example = {{"M", 256}, {"K", 1024}}},
 };
 
 } // namespace heddle::kernels

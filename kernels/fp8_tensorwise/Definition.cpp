@@ -100,6 +100,12 @@ std::vector<TileParameter> tiles() {
   return all;
 }
 
+Tuning tuning() {
+  return {.variants = amaxVariants({"block", "warps", "block_m", "block_n"}),
+          .counts = {"M"},
+          .example = {{"M", 256}, {"N", 256}}};
+}
+
 } // namespace
 
 const LibraryKernel fp8Tensorwise = {
@@ -114,6 +120,7 @@ const LibraryKernel fp8Tensorwise = {
     .tiles = tiles(),
     .plan = plan,
     .reference = reference,
+    .tuning = tuning(),
 };
 
 } // namespace heddle::kernels

@@ -246,6 +246,7 @@ const LibraryKernel mxfp8Quantise = {
     .tiles = tiles,
     .plan = planQuantise,
     .reference = referenceQuantise,
+    .tuning = {.counts = {"M"}, .example = {{"M", 256}, {"K", 256}}},
 };
 
 const LibraryKernel mxfp8Dequantise = {
@@ -259,6 +260,7 @@ const LibraryKernel mxfp8Dequantise = {
     .tiles = tiles,
     .plan = planDequantise,
     .reference = referenceDequantise,
+    .tuning = {.counts = {"M"}, .example = {{"M", 256}, {"K", 256}, {"K/32", 8}}},
 };
 
 } // namespace heddle::kernels
