@@ -16,7 +16,7 @@ using namespace kernels;
 
 /// One call on a simulated device: memory, and the sum of its estimates.
 struct EstimateClock::Simulated {
-  explicit Simulated(const Chip &chip) : chip(chip), simulator(chip.name) {}
+  Simulated(const Chip &chip, uint64_t limit) : chip(chip), simulator(chip.name), limit(limit) {}
 
   void add(const std::string &name, const ArrayType &type, const std::string &bytes = "") {
     places[name] = simulator.allocate(uint64_t(std::max<int64_t>(type.sizeBytes(), 1)), name);
@@ -47,11 +47,13 @@ struct EstimateClock::Simulated {
                                     .residentGroups = unsigned(std::max<int64_t>(occupancy.groupsPerUnit, 1))});
     simulator::SimulationOptions options;
     options.observer = &timing;
+    options.instructionLimit = limit;
     std::vector<std::unique_ptr<simulator::KernelRun>> runs;
     runs.push_back(simulator.prepare(loaded, entry, geometry, segmentOf(step, package, entry), 0, options));
     simulator::SimulationReport report = simulator.run(runs, options);
     if (report.error)
-      throw CandidateFailure("launch", report.error->what());
+      throw CandidateFailure(report.isEndless ? "time" : "launch", report.error->what());
+    instructions += report.statistics.instructions;
     seconds += timing.report().seconds;
   }
 
@@ -72,8 +74,10 @@ struct EstimateClock::Simulated {
 
   const Chip &chip;
   simulator::Simulator simulator;
+  const uint64_t limit; ///< of instructions of a launch; 0: the simulator's
   std::map<std::string, uint64_t> places;
   double seconds = 0;
+  uint64_t instructions = 0;
 };
 
 EstimateClock::EstimateClock(const Chip &chip, const LibraryKernel &kernel, const Space &space, const HostArrays &given,
@@ -87,7 +91,8 @@ EstimateClock::EstimateClock(const Chip &chip, const LibraryKernel &kernel, cons
 void EstimateClock::prepare(size_t candidate) {
   auto packages = compiler.packagesOf(candidate);
   const Plan &plan = space.candidates[candidate].plan;
-  Simulated simulated(chip);
+  // A candidate that executes so many times more is slower, or does not end.
+  Simulated simulated(chip, candidate == 0 ? 0 : 20 * instructionsOfDefault + 1'000'000);
   try {
     for (const auto &[name, array] : inputs)
       simulated.add(name, array.type, array.bytes);
@@ -99,6 +104,8 @@ void EstimateClock::prepare(size_t candidate) {
   } catch (const Error &error) {
     throw CandidateFailure("launch", error.what());
   }
+  if (candidate == 0)
+    instructionsOfDefault = simulated.instructions;
   for (const NamedArray &result : plan.results) {
     std::span<uint8_t> memory = simulated.simulator.bytes(simulated.places.at(result.name));
     HostArray array{result.type,

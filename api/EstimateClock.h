@@ -24,6 +24,7 @@ private:
   autotune::CandidateCompiler compiler;
   kernels::HostArrays inputs, expected;
   std::map<size_t, double> microseconds;
+  uint64_t instructionsOfDefault = 0;
 };
 
 } // namespace heddle

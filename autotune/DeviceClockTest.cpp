@@ -2,9 +2,10 @@
 // The tuner on the host device, with a kernel of the test whose candidates are wrong, endless or no program, and with
 // one of the library.
 #include "autotune/DeviceClock.h"
+#include "autotune/FaultyKernel.h"
 #include "autotune/Lookup.h"
+#include "autotune/SameBytes.h"
 #include "autotune/Tuner.h"
-#include "kernels/StepWriter.h"
 #include "runtime/Driver.h"
 #include "support/TestError.h"
 #include <cstdlib>
@@ -15,45 +16,6 @@ namespace heddle::autotune {
 namespace {
 
 using namespace kernels;
-
-/// Writes 7 everywhere, in as many launches as `repeats` says; with some values of `fault` it does not.
-Plan planOf(const Call &call) {
-  using namespace build;
-  constexpr int block = 64;
-  int64_t n = call.extent("N"), fault = call.tile("fault", 0);
-  StepWriter writer("seven");
-  writer.buffer("out", ElementType::I32);
-  writer.buffer("x", ElementType::F32);
-  writer.count("N", n);
-  Step step = writer.finish({blocksFor(n, block), 1, 1}, 4, [&](const TypedArguments &values) {
-    auto i = programId() * block + range<block>();
-    auto target = values.pointer("out").as<i32>();
-    if (fault == 2) // waits for what never comes
-      whileLoop(
-          carry(atomicAdd(target, 0, Order::Relaxed)), [](auto seen) { return seen != -1; },
-          [&](auto) { return carry(atomicAdd(target, 0, Order::Relaxed)); });
-    store(target + i, full<i32, block>(fault == 1 ? 8 : 7), i < values.scalar<i32>("N"));
-  });
-  if (fault == 3)
-    step.text = "no program";
-  Plan plan;
-  plan.results = {{"out", {ElementType::I32, {n}}}};
-  plan.steps.assign(size_t(call.tile("repeats", 40)), step);
-  return plan;
-}
-
-const LibraryKernel seven = {
-    .name = "seven",
-    .sentence = "writes 7",
-    .contract = "out[n] = 7",
-    .inputs = {{"x", {"N"}, {ElementType::F32}, "not read"}},
-    .results = {{"out", "[N]", "7"}},
-    .options = {},
-    .tiles = {{"fault", {0, 1, 2, 3}, "of the candidate"}, {"repeats", {1, 40}, "launches"}},
-    .plan = planOf,
-    .reference = nullptr,
-    .tuning = {.variants = {{{}, {"fault", "repeats"}}}, .example = {{"N", 64}}},
-};
 
 struct Tuning : testing::Test {
   std::shared_ptr<Device> device = openDevice("host");
@@ -105,6 +67,17 @@ TEST_F(Tuning, what_is_wrong_endless_or_no_program_is_left_out) {
   EXPECT_EQ(forced.result.configuration, report.result.configuration);
 }
 
+/// A choice made with another driver holds the place, though another is about as fast.
+TEST_F(Tuning, what_was_chosen_with_another_driver) {
+  CallRequest request{.inputs = arraysOfShape(seven, {{"N", 500}}, ElementType::F32), .options = {{"fault", "0"}}};
+  std::map<std::string, std::string> parts = keyOf(seven, request, placeOf(*device, false)).all();
+  parts["driver"] = "another";
+  database.merge({{Key(parts), {{"repeats", "1"}}, 1, 2, 0.5, 0, 9, "2026-11-27T10:00:00Z", "measured"}});
+  TuneReport report = tune(seven, request);
+  EXPECT_EQ(textOf(report.result.configuration), "repeats=1");
+  EXPECT_CONTAINS(report.outcome.reason, "the choice of before");
+}
+
 TEST_F(Tuning, nothing_to_replay) {
   CallRequest request{.inputs = arraysOfShape(seven, {{"N", 8}}, ElementType::F32), .options = {}};
   TuneOptions options;
@@ -137,6 +110,25 @@ TEST_F(Tuning, a_kernel_of_the_library_runs_with_what_was_found) {
   EXPECT_CONTAINS(note, "not tuned: the kernel refuses `block=1000` for this call, so the default runs: ");
   ::unsetenv("HEDDLE_TUNING_DATABASE");
   std::filesystem::remove(path);
+}
+
+TEST(SameBytes, a_single_word_that_differs) {
+  std::shared_ptr<Device> device = openDevice("host");
+  std::unique_ptr<Stream> stream = device->createStream();
+  constexpr size_t words = 10'000; // two blocks and a part of one
+  std::vector<int32_t> values(words, 5);
+  Buffer first = device->allocate(4 * words), second = device->allocate(4 * words);
+  SameBytes same(device);
+  stream->copyToDevice(first, values.data());
+  stream->copyToDevice(second, values.data());
+  EXPECT_TRUE(same.compare(*stream, first.address(), second.address(), 4 * words));
+  for (size_t at : {size_t(0), size_t(4095), size_t(4096), words - 1}) {
+    values[at] = -5;
+    stream->copyToDevice(second, values.data());
+    EXPECT_FALSE(same.compare(*stream, first.address(), second.address(), 4 * words)) << at;
+    EXPECT_TRUE(at == 0 || same.compare(*stream, first.address(), second.address(), 4 * at)) << at;
+    values[at] = 5;
+  }
 }
 
 } // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "autotune/Tuner.h"
+#include "autotune/Lookup.h"
 #include "support/Error.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -74,6 +75,16 @@ void recall(TuneReport &report, const Space &space, Database &database, const Tu
   }
 }
 
+/// What was chosen for these extents with another driver or version of the compiler, here or in what is shipped.
+std::optional<size_t> choiceElsewhere(const TuneReport &report, const LibraryKernel &kernel, const CallRequest &request,
+                                      const KeyPlace &place, const Database &database) {
+  for (const std::vector<TunedResult> &results : {database.results(), shippedResults()})
+    if (std::optional<Match> match = findMatch(results, kernel, request, place);
+        match && match->result.key["extents"] == report.key["extents"])
+      return numberOf(report.names, textOf(match->result.configuration));
+  return std::nullopt;
+}
+
 } // namespace
 
 TuneReport tuneCall(const LibraryKernel &kernel, const CallRequest &request, const KeyPlace &place,
@@ -93,7 +104,8 @@ TuneReport tuneCall(const LibraryKernel &kernel, const CallRequest &request, con
     recall(report, space, database, options);
     return report;
   }
-  std::optional<size_t> before = known ? numberOf(report.names, textOf(known->configuration)) : std::nullopt;
+  std::optional<size_t> before = known ? numberOf(report.names, textOf(known->configuration))
+                                       : choiceElsewhere(report, kernel, request, place, database);
   Journal journal = database.openJournal(report.key, settingsOf(options.search, space, before));
   report.wasResumed = journal.isResumed;
   std::unique_ptr<Clock> clock = makeClock(space, journal.isCareful());

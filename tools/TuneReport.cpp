@@ -9,7 +9,7 @@
 namespace heddle {
 namespace {
 
-constexpr double left = 20, width = 760, rowHeight = 78;
+constexpr double left = 40, width = 760, rowHeight = 84;
 
 std::string escape(const std::string &text) {
   std::string safe;
@@ -70,18 +70,21 @@ std::string plotStrip(const TuneResult &result, double top) {
     if (candidate->microseconds > axis.high)
       continue;
     double x = axis.at(candidate->microseconds);
+    // Candidates of one time lie one above the other.
+    double y = middle + 6.0 * double((candidate - candidates.rbegin()) % 4) - 9;
     bool isNoted = candidate->configuration == "default" || candidate->fate == "chosen";
+    bool isFinalist = candidate->fate == "finalist" || candidate->fate == "chosen";
     if (isNoted)
       text += fmt::format("<line x1=\"{0:.1f}\" x2=\"{0:.1f}\" y1=\"{1:.0f}\" y2=\"{2:.0f}\" stroke=\"{3}\"/>\n", x,
                           middle - 14, middle + 18, colourOf(*candidate));
-    if (double half = candidate->halfWidth * result.defaultMicroseconds; candidate->rounds > 1 && half > 0)
+    if (double half = candidate->halfWidth * result.defaultMicroseconds; isFinalist && half > 0)
       text += fmt::format("<line x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.0f}\" y2=\"{2:.0f}\" stroke=\"{3}\" "
                           "stroke-width=\"2\"/>\n",
                           axis.at(std::max(candidate->microseconds - half, axis.low)),
-                          axis.at(std::min(candidate->microseconds + half, axis.high)), middle, colourOf(*candidate));
+                          axis.at(std::min(candidate->microseconds + half, axis.high)), y, colourOf(*candidate));
     text += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.0f}\" r=\"{}\" fill=\"{}\" fill-opacity=\"0.7\"><title>{}: "
                         "{:.4g} us, {}</title></circle>\n",
-                        x, middle, isNoted ? 5 : 3, colourOf(*candidate), escape(candidate->configuration),
+                        x, y, isNoted ? 5 : 3, colourOf(*candidate), escape(candidate->configuration),
                         candidate->microseconds, candidate->fate);
   }
   return text;
