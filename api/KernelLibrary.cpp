@@ -2,7 +2,8 @@
 // Turns names, shapes and options given as text into a call of the library, runs it and times it.
 #include "api/KernelLibrary.h"
 #include "api/Binding.h"
-#include "chips/Chip.h"
+#include "api/LibraryCall.h"
+#include "autotune/Lookup.h"
 #include "kernels/RunOnce.h"
 #include "runtime/Driver.h"
 #include "runtime/Event.h"
@@ -10,7 +11,6 @@
 #include "support/File.h"
 #include "support/Npy.h"
 #include <algorithm>
-#include <charconv>
 #include <filesystem>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,111 +20,6 @@ namespace heddle {
 namespace {
 
 using namespace kernels;
-
-constexpr std::string_view prefix = "kernel:";
-
-const LibraryKernel &kernelOf(const std::string &input) {
-  return lookupKernel(input.substr(prefix.size()));
-}
-
-std::vector<int64_t> numbersOf(const std::string &text, const std::string &whole) {
-  std::vector<int64_t> numbers;
-  for (size_t start = 0; start <= text.size();) {
-    size_t end = std::min(text.find(',', start), text.size());
-    int64_t value = 0;
-    auto [stop, status] = std::from_chars(text.data() + start, text.data() + end, value);
-    if (status != std::errc() || stop != text.data() + end)
-      throw inputError(fmt::format("`{}`: `{}` is no whole number", whole, text.substr(start, end - start)));
-    numbers.push_back(value);
-    start = end + 1;
-  }
-  return numbers;
-}
-
-std::map<std::string, int64_t> extentsOf(const std::string &shape) {
-  std::map<std::string, int64_t> extents;
-  for (size_t start = 0; start < shape.size();) {
-    size_t end = std::min(shape.find(',', start), shape.size());
-    NamedValue value = parseNamedValue(shape.substr(start, end - start), "--shape");
-    if (!extents.try_emplace(value.name, numbersOf(value.value, "--shape " + shape)[0]).second)
-      throw inputError(fmt::format("`--shape {}` gives {} twice", shape, value.name));
-    start = end + 1;
-  }
-  return extents;
-}
-
-/// The view of dense dimensions whose dimension i is `order[i]`.
-ArrayType permuted(const ArrayType &dense, const std::vector<int64_t> &order, const std::string &whole) {
-  ArrayType view{dense.type, {}};
-  std::vector<int64_t> sorted = order;
-  std::sort(sorted.begin(), sorted.end());
-  for (size_t i = 0; i < sorted.size(); ++i)
-    if (sorted[i] != int64_t(i) || sorted.size() != dense.shape.size())
-      throw inputError(fmt::format("`--permute {}` is no order of the {} dimensions of {}", whole, dense.shape.size(),
-                                   formatShape(dense.shape)),
-                       {"each of 0, 1, ... stands once"});
-  for (int64_t axis : order) {
-    view.shape.push_back(dense.shape[size_t(axis)]);
-    view.strides.push_back(dense.stride(size_t(axis)));
-  }
-  return view;
-}
-
-/// A request whose arrays have types, and the contents of those that were given.
-struct BoundCall {
-  const LibraryKernel &kernel;
-  CallRequest request;
-  HostArrays given;
-};
-
-BoundCall bind(const LibraryRequest &request, const Chip &chip) {
-  BoundCall bound{kernelOf(request.kernel), {}, {}};
-  bound.request.chip = &chip;
-  const LibraryKernel &kernel = bound.kernel;
-  checkRepeated(request.arguments, "argument");
-  if (!request.shape.empty())
-    bound.request.inputs = arraysOfShape(kernel, extentsOf(request.shape), parseElementType(request.elements));
-  for (const NamedValue &argument : request.arguments) {
-    auto parameter = std::find_if(kernel.inputs.begin(), kernel.inputs.end(),
-                                  [&](const Parameter &p) { return p.name == argument.name; });
-    if (parameter == kernel.inputs.end()) {
-      bound.request.options[argument.name] = argument.value;
-      continue;
-    }
-    BufferSpec spec = within(argument.name, [&] { return parseBufferSpec(argument.value); });
-    if (spec.kind == BufferSpec::Kind::Scalar || spec.kind == BufferSpec::Kind::Pointers)
-      throw ArgumentError(
-          fmt::format("kernel `{}`: `{}` is an array, and `{}` is none", kernel.name, argument.name, argument.value),
-          {formsOfBuffers});
-    std::optional<ElementType> wanted; // a file of bits becomes the first type that they can be
-    for (ElementType type : parameter->types)
-      if (spec.kind == BufferSpec::Kind::File && !wanted && readNpy(spec.path).dtype == numpyDtype(type))
-        wanted = type;
-    BoundBuffer buffer = makeBuffer(argument.name, spec, wanted);
-    if (buffer.array.bytes.empty())
-      buffer.array.bytes.resize(buffer.sizeBytes);
-    ArrayType type{buffer.array.type, buffer.array.shape};
-    bound.request.inputs[argument.name] = type;
-    bound.given[argument.name] = {type, std::move(buffer.array.bytes)};
-  }
-  for (const std::string &text : request.permutations) {
-    NamedValue permutation = parseNamedValue(text, "--permute");
-    auto array = bound.request.inputs.find(permutation.name);
-    if (array == bound.request.inputs.end())
-      throw inputError(
-          fmt::format("`--permute {}`: kernel `{}` has no array `{}`", text, kernel.name, permutation.name));
-    array->second =
-        permuted(ArrayType{array->second.type, array->second.shape}, numbersOf(permutation.value, text), text);
-  }
-  for (const std::string &text : request.strides) {
-    NamedValue strides = parseNamedValue(text, "--strides");
-    auto array = bound.request.inputs.find(strides.name);
-    if (array == bound.request.inputs.end())
-      throw inputError(fmt::format("`--strides {}`: kernel `{}` has no array `{}`", text, kernel.name, strides.name));
-    array->second.strides = numbersOf(strides.value, "--strides " + text);
-  }
-  return bound;
-}
 
 /// Milliseconds of each of `count` calls, in graphs where the device has them.
 std::vector<double> timeCalls(Device &device, Stream &stream, const LibraryRequest &request,
@@ -179,20 +74,50 @@ nlohmann::ordered_json asJson(const std::vector<NamedArray> &arrays) {
   return json;
 }
 
+using Places = std::vector<std::optional<autotune::KeyPlace>>;
+
+/// Where results for a chip may come from: a device of this machine, else any product, else the simulator's estimates.
+Places placesOf(const Chip &chip) {
+  Places estimates;
+  for (Driver *driver : allDrivers()) {
+    if (driver->deviceCount() == 0)
+      continue;
+    std::shared_ptr<Device> device = driver->open(0);
+    if (device->chip().name != chip.name)
+      continue;
+    if (!driver->isVirtual())
+      return {autotune::placeOf(*device, false)};
+    estimates.push_back(autotune::placeOf(*device, false));
+  }
+  estimates.insert(estimates.begin(), std::nullopt);
+  return estimates;
+}
+
+/// Puts the configuration that was found into the request; what was found, for people.
+std::string useTuned(BoundCall &bound, const Places &places) {
+  for (const std::optional<autotune::KeyPlace> &place : places) {
+    autotune::TunedRequest tuned = autotune::tunedRequest(bound.kernel, bound.request, place);
+    bound.request = std::move(tuned.request);
+    if (tuned.match || &place == &places.back())
+      return tuned.note;
+  }
+  return "";
+}
+
 } // namespace
 
 bool isLibraryKernel(const std::string &input) {
-  return input.starts_with(prefix);
+  return input.starts_with(kernelPrefix);
 }
 
 std::string describeLibraryKernel(const std::string &input) {
-  std::string name = input.substr(prefix.size()), text;
+  std::string name = input.substr(kernelPrefix.size()), text;
   if (name.empty() || name == "list") {
     for (const LibraryKernel *kernel : allKernels())
       text += fmt::format("kernel:{:<22} {}\n", kernel->name, kernel->sentence);
     return text;
   }
-  const LibraryKernel &kernel = kernelOf(input);
+  const LibraryKernel &kernel = libraryKernelOf(input);
   text = fmt::format("kernel:{}: {}\n  {}\n\narrays that it reads\n", kernel.name, kernel.sentence, kernel.contract);
   for (const Parameter &parameter : kernel.inputs) {
     std::vector<std::string> types;
@@ -251,9 +176,11 @@ std::string libraryKernelAsJson(const std::string &input) {
 
 LibraryResult runLibraryKernel(const LibraryRequest &request) {
   std::shared_ptr<Device> device = openDevice(request.device);
-  BoundCall bound = bind(request, device->chip());
-  Prepared prepared(device, bound.kernel, bound.request, request.options);
+  BoundCall bound = bindLibraryCall(request, device->chip());
   LibraryResult report;
+  if (request.tuned)
+    report.tuned = useTuned(bound, {autotune::placeOf(*device, false)});
+  Prepared prepared(device, bound.kernel, bound.request, request.options);
   report.kernel = bound.kernel.name;
   report.target = device->chip().name;
   for (const std::string &name : request.outputs)
@@ -320,11 +247,16 @@ double copyBandwidth(const std::string &name) {
 }
 
 std::string compileLibraryKernel(const LibraryRequest &request, const std::string &target, const std::string &folder) {
-  BoundCall bound = bind(request, lookupChip(target));
+  BoundCall bound = bindLibraryCall(request, lookupChip(target));
+  std::string tuned = request.tuned ? useTuned(bound, placesOf(*bound.request.chip)) : "";
   Call call = checkCall(bound.kernel, bound.request);
   Plan plan = planCall(bound.kernel, call);
   std::vector<std::shared_ptr<const Package>> packages = compilePlan(plan, *call.chip, request.options);
   nlohmann::ordered_json json = {{"kernel", bound.kernel.name}, {"target", target}, {"options", call.options}};
+  if (request.tuned) {
+    json["tiles"] = call.tiles;
+    json["tuned"] = tuned;
+  }
   json["inputs"] = nlohmann::ordered_json::object();
   for (const Parameter &parameter : bound.kernel.inputs)
     json["inputs"][parameter.name] = asJson(call.input(parameter.name));
@@ -354,7 +286,9 @@ std::string compileLibraryKernel(const LibraryRequest &request, const std::strin
 }
 
 std::string libraryKernelPhase(const LibraryRequest &request, const std::string &target, const std::string &phase) {
-  BoundCall bound = bind(request, lookupChip(target));
+  BoundCall bound = bindLibraryCall(request, lookupChip(target));
+  if (request.tuned)
+    useTuned(bound, placesOf(*bound.request.chip));
   Call call = checkCall(bound.kernel, bound.request);
   CompileOptions options = request.options;
   options.chip = call.chip;

@@ -26,6 +26,7 @@ struct LibraryRequest {
   std::vector<std::string> strides;      ///< `x=1,5120`: in elements, of the shape that was given
   std::string shape;                     ///< `E=16,K=5120,N=8192`: makes the arrays that are not given
   std::string elements = "bf16";         ///< of those
+  bool tuned = false;                    ///< use what `heddle tune` found, if anything
   bool verify = false;                   ///< compare with the plain reference
   std::vector<std::string> outputs;      ///< results to return
   int warmup = 0, repeat = 0;            ///< launches after the first, of which `repeat` are timed
@@ -41,7 +42,8 @@ struct LibraryResult {
   double tolerance = 0;                 ///< in parts of the largest result; 0: bit by bit
   std::vector<std::string> inputs;      ///< `x: bf16[16,128]`
   int64_t leastBytes = 0, operations = 0;
-  int launches = 0; ///< and fills, of one call
+  int launches = 0;  ///< and fills, of one call
+  std::string tuned; ///< where it was asked for: which entry it is, or that there is none
 };
 
 /// Runs a kernel once, and again as `repeat` says; on GPUs calls are timed in a graph.

@@ -345,11 +345,11 @@ HEDDLE_API heddle_status heddle_make_values(const char *value, heddle_text *byte
 typedef int32_t (*heddle_progress_function)(size_t done, size_t all, void *user);
 
 /* Does what a verb of the command does, and gives the JSON that `heddle VERB ... --json` prints. Verbs: check,
- * simulate, mutate, inspect, run, compile, bench, doctor. `words` are the command's words after the verb, without
+ * simulate, mutate, inspect, run, compile, bench, tune, doctor. `words` are the command's words after the verb, without
  * `--json`: options and files, as `heddle VERB --help` lists them; `-` (standard input) and `--step` are refused.
  * `exit_code` is the command's: 1 for findings, a result that differs, or a kernel that failed; the JSON then says
- * which. `progress`, which may be null, is called by check and mutate. Blocks until the work is done, which for check
- * and mutate may be minutes. */
+ * which. `progress`, which may be null, is called by check, mutate and tune. Blocks until the work is done, which for
+ * these may be minutes. */
 HEDDLE_API heddle_status heddle_report(const char *verb, const char *const *words, size_t count,
                                        heddle_progress_function progress, void *user, int32_t *exit_code,
                                        heddle_text *json);

@@ -55,6 +55,22 @@ struct TileParameter {
   std::string sentence;
 };
 
+/// A part of what a tuner may choose from (autotune/): options that it sets, none of which changes results but for the
+/// order of sums, and the tile parameters that matter with them.
+struct TuningVariant {
+  std::map<std::string, std::string> options = {};
+  std::vector<std::string> tiles = {};
+  bool (*applies)(const Call &) = nullptr; ///< to a call with these options; null: always
+};
+
+struct Tuning {
+  std::vector<TuningVariant> variants = {}; ///< none: the tile parameters, all of them
+  /// Extents that count tokens or the like: what is best for one is good for others of about its size.
+  std::vector<std::string> counts = {};
+  /// Of a small call, with which programs of one version of heddle are compared with those of another.
+  std::map<std::string, int64_t> example = {};
+};
+
 struct LibraryKernel {
   std::string name;
   std::string sentence; ///< what it computes
@@ -75,6 +91,7 @@ struct LibraryKernel {
   void (*checkContents)(const Call &, const HostArrays &) = nullptr;
   /// Largest difference from the reference, in parts of its largest result; 0: the bits are the same.
   double tolerance = 0;
+  Tuning tuning = {};
 };
 
 /// All kernels, by name.

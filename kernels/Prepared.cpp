@@ -27,13 +27,23 @@ Prepared::Prepared(std::shared_ptr<Device> device, const LibraryKernel &kernel, 
   request.chip = &this->device->chip();
   checked = checkCall(kernel, request);
   planned = planCall(kernel, checked);
-  for (const auto &package : compilePlan(planned, this->device->chip(), options))
-    loaded.push_back(package ? Kernel{this->device->loadModule(*package)} : Kernel{});
-  for (const NamedArray &array : planned.temporaries)
-    temporaries[array.name] = this->device->allocate(uint64_t(array.type.sizeBytes()), array.name);
+  load(compilePlan(planned, this->device->chip(), options));
 }
 
-void Prepared::launch(Stream &stream, const std::map<std::string, uint64_t> &addresses) const {
+Prepared::Prepared(std::shared_ptr<Device> device, Call call, Plan plan,
+                   const std::vector<std::shared_ptr<const Package>> &packages)
+    : device(std::move(device)), checked(std::move(call)), planned(std::move(plan)) {
+  load(packages);
+}
+
+void Prepared::load(const std::vector<std::shared_ptr<const Package>> &packages) {
+  for (const auto &package : packages)
+    loaded.push_back(package ? Kernel{device->loadModule(*package)} : Kernel{});
+  for (const NamedArray &array : planned.temporaries)
+    temporaries[array.name] = device->allocate(uint64_t(array.type.sizeBytes()), array.name);
+}
+
+void Prepared::launch(Stream &stream, const std::map<std::string, uint64_t> &addresses, double timeoutSeconds) const {
   auto addressOf = [&](const std::string &name) {
     if (auto own = temporaries.find(name); own != temporaries.end())
       return own->second.address();
@@ -48,7 +58,7 @@ void Prepared::launch(Stream &stream, const std::map<std::string, uint64_t> &add
       stream.fill(addressOf(step.fills), step.byte, uint64_t(planned.sizeBytes(step.fills)));
       continue;
     }
-    Launch launch{.kernel = loaded[i], .grid = step.grid};
+    Launch launch{.kernel = loaded[i], .grid = step.grid, .timeoutSeconds = timeoutSeconds};
     for (size_t argument = 0; argument < step.arguments.size(); ++argument) {
       const StepArgument &value = step.arguments[argument];
       bool isWide = loaded[i].arguments()[argument].type == "i64";

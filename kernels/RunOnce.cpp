@@ -70,7 +70,8 @@ HostArrays referenceResults(const LibraryKernel &kernel, const Call &call, const
   return arrays;
 }
 
-Difference compareArrays(const std::string &name, const HostArray &given, const HostArray &expected, double tolerance) {
+Difference compareArrays(const std::string &name, const HostArray &given, const HostArray &expected, double tolerance,
+                         const char *other) {
   Difference difference;
   const int64_t size = elementSizeBytes(given.type.type), count = given.type.elements();
   double bound = 0;
@@ -90,8 +91,8 @@ Difference compareArrays(const std::string &name, const HostArray &given, const 
     int64_t rest = i;
     for (size_t axis = index.size(); axis-- > 0; rest /= given.type.shape[axis])
       index[axis] = rest % given.type.shape[axis];
-    difference.first = fmt::format("{}[{}] is {}, and the reference has {}", name, fmt::join(index, ", "),
-                                   formatElement(given.type.type, ours), formatElement(given.type.type, theirs));
+    difference.first = fmt::format("{}[{}] is {}, and {} has {}", name, fmt::join(index, ", "),
+                                   formatElement(given.type.type, ours), other, formatElement(given.type.type, theirs));
   }
   return difference;
 }

@@ -32,7 +32,8 @@ struct Difference {
   int64_t elements = 0;
   std::string first; ///< `q[3, 5] is 1.25, and the reference has 1.5`
 };
+/// `other` is whose `expected` is, for the text.
 Difference compareArrays(const std::string &name, const HostArray &given, const HostArray &expected,
-                         double tolerance = 0);
+                         double tolerance = 0, const char *other = "the reference");
 
 } // namespace heddle::kernels

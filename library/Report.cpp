@@ -15,7 +15,8 @@ using namespace heddle;
 
 namespace {
 
-const std::vector<std::string> verbs = {"check", "simulate", "mutate", "inspect", "run", "compile", "bench", "doctor"};
+const std::vector<std::string> verbs = {"check",   "simulate", "mutate", "inspect", "run",
+                                        "compile", "bench",    "tune",   "doctor"};
 
 /// The command's words for a verb. Throws Error{Input} for words that only the command can obey.
 std::vector<std::string> commandOf(const std::string &verb, std::vector<std::string> words) {

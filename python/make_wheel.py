@@ -69,7 +69,10 @@ def main():
     with tempfile.TemporaryDirectory() as scratch:
         library = pathlib.Path(scratch) / "libheddle.so.0"
         drop_in = pathlib.Path(scratch) / "libheddle_nccl.so"
-        for file, source in ((library, built), (drop_in, built.parent / drop_in.name)):
+        beside = [folder / drop_in.name for folder in (built.parent, built.parent.parent) if (folder / drop_in.name).exists()]
+        if not beside:
+            sys.exit(f"{built.parent} has no {drop_in.name}")
+        for file, source in ((library, built), (drop_in, beside[0])):
             subprocess.run(["strip", "--strip-unneeded", "-o", str(file), str(source)], check=True)
         tag = f"py3-none-{platform_tag(library)}"
         folder.mkdir(parents=True, exist_ok=True)

@@ -31,6 +31,7 @@ constexpr const char *ncclDeviceName = "HEDDLE_NCCL_DEVICE";
 constexpr const char *ncclReserveName = "HEDDLE_NCCL_RESERVE";
 constexpr const char *ncclLogName = "HEDDLE_NCCL_LOG";
 constexpr const char *cacheName = "HEDDLE_CACHE_DIR";
+constexpr const char *tuningName = "HEDDLE_TUNING_DATABASE";
 constexpr const char *secretName = "HEDDLE_SECRET";
 constexpr const char *secretFileName = "HEDDLE_SECRET_FILE";
 constexpr const char *policyName = "HEDDLE_SIM_POLICY";
@@ -42,6 +43,7 @@ constexpr const char *devicesForm = "an integer from 1 to 8";
 constexpr const char *memoryForm = "bytes, as 1048576, 512K, 64M or 8G; 0 is no limit";
 constexpr const char *timeoutForm = "seconds above 0 up to 1000000, as 60 or 0.5";
 constexpr const char *folderForm = "a folder";
+constexpr const char *fileForm = "a file";
 constexpr const char *secretForm = "a text of 16 to 4096 bytes";
 constexpr const char *secretFileForm = "a file that only this user may read";
 constexpr const char *switchForm = "on or off";
@@ -98,12 +100,21 @@ std::string defaultThreads() {
   return std::to_string(std::max(1u, std::thread::hardware_concurrency()));
 }
 
-/// Empty where a user has neither.
+/// `heddle` in the folder that a variable names, else in one below the user's; empty where a user has neither.
+std::string userFolder(const char *variable, const char *below) {
+  const char *folder = std::getenv(variable), *home = std::getenv("HOME");
+  if (folder && *folder)
+    return std::string(folder) + "/heddle";
+  return home && *home ? std::string(home) + below + "/heddle" : "";
+}
+
 std::string defaultCache() {
-  const char *cache = std::getenv("XDG_CACHE_HOME"), *home = std::getenv("HOME");
-  if (cache && *cache)
-    return std::string(cache) + "/heddle";
-  return home && *home ? std::string(home) + "/.cache/heddle" : "";
+  return userFolder("XDG_CACHE_HOME", "/.cache");
+}
+
+std::string defaultTuningDatabase() {
+  std::string folder = userFolder("XDG_DATA_HOME", "/.local/share");
+  return folder.empty() ? "" : folder + "/tuning.sqlite";
 }
 
 Error illFormed(const char *name, const std::string &text, const char *form) {
@@ -238,6 +249,10 @@ std::string cacheDirectory() {
   return environmentText(cacheName).value_or(defaultCache());
 }
 
+std::string tuningDatabase() {
+  return environmentText(tuningName).value_or(defaultTuningDatabase());
+}
+
 std::vector<Knob> listKnobs() {
   return {
       describeKnob(cacheName, folderForm, defaultCache(), "where code that was compiled for a GPU is kept",
@@ -284,6 +299,8 @@ std::vector<Knob> listKnobs() {
                    [] { simulationSchedule(); }),
       describeKnob(seedName, seedForm, "0", "chooses among the runs that policy and schedule allow",
                    [] { simulationSeed(); }),
+      describeKnob(tuningName, fileForm, defaultTuningDatabase(), "what `heddle tune` has measured and chosen",
+                   [] { tuningDatabase(); }),
   };
 }
 

@@ -51,5 +51,7 @@ std::string sharedSecret();     ///< HEDDLE_SECRET: what the processes of a grou
 std::string sharedSecretFile(); ///< HEDDLE_SECRET_FILE: the file that has it; empty for none
 std::string
 cacheDirectory(); ///< HEDDLE_CACHE_DIR: default `heddle` in the user's cache folder; empty when there is none
+/// HEDDLE_TUNING_DATABASE: default `heddle/tuning.sqlite` in the user's data folder; empty when there is none.
+std::string tuningDatabase();
 
 } // namespace heddle

@@ -46,6 +46,7 @@ TEST(Knobs, Values) {
   Setting seed("HEDDLE_SIM_SEED", "7"), checks("HEDDLE_SIM_CHECKS", "all");
   Setting bytes("HEDDLE_NCCL_BYTES", "1048576"), deadline("HEDDLE_NCCL_DEADLINE", "60"),
       device("HEDDLE_NCCL_DEVICE", "host"), log("HEDDLE_NCCL_LOG", "calls"), reserve("HEDDLE_NCCL_RESERVE", "24");
+  Setting tuning("HEDDLE_TUNING_DATABASE", "/tuned.sqlite");
   Setting secret("HEDDLE_SECRET", "hush"), secretFile("HEDDLE_SECRET_FILE", "/secret");
   EXPECT_EQ(simulationPolicy(), "reordered");
   EXPECT_EQ(simulationSchedule(), "leap-frog");
@@ -61,6 +62,7 @@ TEST(Knobs, Values) {
   EXPECT_FALSE(cudaDependentLaunch());
   EXPECT_EQ(ncclLibrary(), "/opt/libnccl.so");
   EXPECT_EQ(cacheDirectory(), "/cache");
+  EXPECT_EQ(tuningDatabase(), "/tuned.sqlite");
   EXPECT_EQ(sharedSecret(), "hush");
   EXPECT_EQ(sharedSecretFile(), "/secret");
   for (const Knob &knob : listKnobs()) {
@@ -69,16 +71,21 @@ TEST(Knobs, Values) {
   }
 }
 
-TEST(Knobs, CacheDirectoryFollowsTheUsersFolders) {
+TEST(Knobs, FilesFollowTheUsersFolders) {
   std::string home = std::getenv("HOME") ? std::getenv("HOME") : "";
   {
     Setting user("HOME", "/users/u");
     ::unsetenv("XDG_CACHE_HOME");
+    ::unsetenv("XDG_DATA_HOME");
     EXPECT_EQ(cacheDirectory(), "/users/u/.cache/heddle");
     Setting cache("XDG_CACHE_HOME", "/c");
     EXPECT_EQ(cacheDirectory(), "/c/heddle");
+    EXPECT_EQ(tuningDatabase(), "/users/u/.local/share/heddle/tuning.sqlite");
+    Setting data("XDG_DATA_HOME", "/d");
+    EXPECT_EQ(tuningDatabase(), "/d/heddle/tuning.sqlite");
   }
   EXPECT_EQ(cacheDirectory(), "");
+  EXPECT_EQ(tuningDatabase(), "");
   if (!home.empty())
     ::setenv("HOME", home.c_str(), 1);
 }

@@ -67,7 +67,7 @@ whether its result is right; what fusion saves in HLO modules
 
   kernel:NAME               of the library (docs/kernels.md): p50 and bandwidth beside that of a copy. Takes -n, -w, -c (1:
                             compare with the plain reference; default 0), --device, --plot, --json, --csv, and as heddle
-                            run --shape, which may come several times, --arg, --elements, --permute and --strides
+                            run --shape, which may come several times, --arg, --elements, --permute, --strides, --tuned
 
 Columns, sizes and factors are those of nccl-tests. Exit code 1 when an element is wrong.
 )";

@@ -28,7 +28,7 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir|kernel:NAME [options]
   KERNEL.ttir          the text that Triton prints as kernel.asm['ttir'], or kernel.asm['ttgir'] for AMD's chips
                        (docs/ttgir.md); - reads standard input
   kernel:NAME          of the library: the packages of its launches and plan.json into the folder -o; takes --target,
-                       --to, and as heddle run --arg, --shape, --elements, --permute and --strides
+                       --to, and as heddle run --arg, --shape, --elements, --permute, --strides and --tuned
   -o, --output FILE    the package; - is standard output; default KERNEL.hpkg in this folder
   --target NAME        host (the default; TTGIR: the chip that it names); sm_90: PTX for NVIDIA H100 and H200; gfx942,
                        gfx950: AMD MI300X, MI350X

@@ -14,7 +14,7 @@
 namespace heddle {
 namespace {
 
-constexpr const char *options[] = {"--shape", "--permute", "--strides", "--elements"};
+constexpr const char *options[] = {"--shape", "--permute", "--strides", "--elements", "--tuned"};
 
 struct Times {
   double p50, minimum, maximum; ///< milliseconds
@@ -30,6 +30,8 @@ nlohmann::ordered_json describe(const LibraryResult &result) {
                                  {"inputs", result.inputs},          {"launches", result.launches},
                                  {"leastBytes", result.leastBytes},  {"compared", result.compared},
                                  {"differences", result.differences}};
+  if (!result.tuned.empty())
+    json["tuned"] = result.tuned;
   if (!result.milliseconds.empty()) {
     Times times = summarize(result.milliseconds);
     json["milliseconds"] = {
@@ -60,6 +62,11 @@ bool asksForHelp(const LibraryRequest &request) {
 } // namespace
 
 void addLibraryOptions(CLI::App &verb, LibraryRequest &request, std::vector<std::string> &shapes) {
+  addArrayOptions(verb, request, shapes);
+  verb.add_flag("--tuned", request.tuned);
+}
+
+void addArrayOptions(CLI::App &verb, LibraryRequest &request, std::vector<std::string> &shapes) {
   verb.add_option("--shape", shapes)->allow_extra_args(false);
   verb.add_option("--permute", request.permutations)->allow_extra_args(false);
   verb.add_option("--strides", request.strides)->allow_extra_args(false);
@@ -92,6 +99,8 @@ int runLibraryVerb(LibraryRequest request, const std::vector<std::string> &files
       checkWritable(outputs.back().value);
   }
   LibraryResult result = runLibraryKernel(request);
+  if (!result.tuned.empty())
+    say(result.tuned);
   nlohmann::ordered_json json = describe(result);
   json["device"] = request.device;
   std::string text;
@@ -145,6 +154,8 @@ int benchLibraryVerb(const LibraryBench &bench) {
     LibraryRequest request = bench.request;
     request.shape = shape;
     LibraryResult result = runLibraryKernel(request);
+    if (!result.tuned.empty())
+      say(result.tuned);
     Times times = summarize(result.milliseconds);
     double rate = double(result.leastBytes) / times.p50 * 1e3, ratio = bandwidth > 0 ? rate / bandwidth : 0;
     std::string name = shape.empty() ? fmt::format("{}", fmt::join(result.inputs, ", ")) : shape;

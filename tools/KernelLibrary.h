@@ -10,6 +10,8 @@ class App;
 namespace heddle {
 
 /// Adds `--shape`, `--permute`, `--strides` and `--elements` to a verb. `shapes` gets each `--shape`.
+void addArrayOptions(CLI::App &verb, LibraryRequest &request, std::vector<std::string> &shapes);
+/// And `--tuned`.
 void addLibraryOptions(CLI::App &verb, LibraryRequest &request, std::vector<std::string> &shapes);
 /// The first of these options that was given; empty for none.
 std::string givenLibraryOption(const CLI::App &verb);

@@ -22,6 +22,7 @@ constexpr const char *overview = R"(heddle: compiles GPU tile kernels and runs t
   heddle simulate add.hsaco --grid 4 --block 256 --arg x=@x.npy --arg out=f32[1024] --out out=out.npy
   heddle check add.hsaco --grid 4 --block 256 --arg x=rand:f32[1024]:7 --arg out=f32[1024]
   heddle bench all-reduce -b 1K -e 64M -f 4
+  heddle tune kernel:fp8_rowwise_2d --shape M=16640,K=5120 --device cuda
   heddle doctor
 
 Verbs (each has --help):
@@ -32,6 +33,7 @@ Verbs (each has --help):
   check     whether such a kernel is right under many schedules that the memory model allows
   mutate    whether `check` finds faults that are put into such a kernel
   bench     how fast a collective is, and whether its result is right
+  tune      which tile parameters make a kernel of the library fastest
   doctor    what this machine has, and every setting with its origin
 
 Options:
@@ -105,6 +107,7 @@ int runCommandLine(const std::vector<std::string> &words) {
   addCheck(program, action);
   addMutate(program, action);
   addBench(program, action);
+  addTune(program, action);
   addDoctor(program, action);
   try {
     program.parse(std::vector<std::string>(words.rbegin(), words.rend() - 1)); // CLI11 takes the last word first
@@ -124,7 +127,7 @@ int runCommandLine(const std::vector<std::string> &words) {
     return 0;
   }
   if (!action)
-    throw inputError("no verb: say compile, run, inspect, simulate, check, mutate, bench or doctor",
+    throw inputError("no verb: say compile, run, inspect, simulate, check, mutate, bench, tune or doctor",
                      {"`heddle --help` shows examples"});
   return action();
 }

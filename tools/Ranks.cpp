@@ -203,6 +203,10 @@ void rememberProgram(const std::vector<std::string> &words) {
   programWords() = words;
 }
 
+const std::vector<std::string> &rememberedProgram() {
+  return programWords();
+}
+
 int runRanks(int count) {
   if (programWords().empty())
     throw inputError("`--processes` starts the program `heddle` again, and this is another one",

@@ -28,6 +28,8 @@ void addRankOptions(CLI::App &verb, RankOptions &options);
 
 /// To be called by main: `words` are its own, and `/proc/self/exe` is a program that does with them what this one does.
 void rememberProgram(const std::vector<std::string> &words);
+/// Those words; empty in a program that has no main of heddle's.
+const std::vector<std::string> &rememberedProgram();
 
 /// Starts this program `count` times with its own words and each rank's, and waits. Rank 0 has the standard output;
 /// what a rank writes to standard error comes out here with `rank R: ` before each line. When one has failed, the

@@ -54,6 +54,7 @@ constexpr const char *help =
   kernel:NAME          of the library (docs/kernels.md); `kernel:` lists all, `kernel:NAME` alone prints what one takes:
   --arg NAME=VALUE     an array, as above, an option, or a tile parameter; --out NAME=FILE a result
   --shape M=64,K=512   makes the arrays that are not given, of --elements TYPE (default bf16)
+  --tuned              use the tile parameters that heddle tune found, where there are any
   --permute x=0,2,1    dimension i of x is this dimension of the array that was given; --strides x=512,1 in elements
   --verify             compare with the plain reference, bit by bit; exit 1 where they differ
 

@@ -21,6 +21,7 @@ void addSimulate(CLI::App &program, VerbAction &action);
 void addCheck(CLI::App &program, VerbAction &action);
 void addMutate(CLI::App &program, VerbAction &action);
 void addBench(CLI::App &program, VerbAction &action);
+void addTune(CLI::App &program, VerbAction &action);
 void addDoctor(CLI::App &program, VerbAction &action);
 
 } // namespace heddle

@@ -13,5 +13,7 @@ void planAmax(const Call &call, const std::string &target, ElementType targetTyp
 /// Of `method`, `block` and `warps` in planAmax.
 Option amaxMethod();
 std::vector<TileParameter> amaxTiles();
+/// Each method with these tile parameters.
+std::vector<TuningVariant> amaxVariants(const std::vector<std::string> &tiles);
 
 } // namespace heddle::kernels

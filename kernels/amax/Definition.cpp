@@ -81,6 +81,10 @@ void reference(const Call &call, HostArrays &arrays) {
   arrays.at("amax").set({0}, amax);
 }
 
+Tuning tuning() {
+  return {.variants = amaxVariants({"block", "warps"}), .counts = {"M"}, .example = {{"M", 64}, {"N", 4096}}};
+}
+
 } // namespace
 
 Option amaxMethod() {
@@ -89,6 +93,10 @@ Option amaxMethod() {
       {"atomic", "reduction"},
       "atomic",
       "how amax is found: atomic: relaxed atomics on one word; reduction: a value for each block, and one more launch"};
+}
+
+std::vector<TuningVariant> amaxVariants(const std::vector<std::string> &tiles) {
+  return {{{{"method", "atomic"}}, tiles}, {{{"method", "reduction"}}, tiles}};
 }
 
 std::vector<TileParameter> amaxTiles() {
@@ -127,6 +135,7 @@ const LibraryKernel amaxKernel = {
     .forms = {{"amax", "f32", {{}}}},
     .plan = plan,
     .reference = reference,
+    .tuning = tuning(),
 };
 
 } // namespace heddle::kernels

@@ -142,6 +142,7 @@ const LibraryKernel fp8Blockwise = {
               {"scales", "f32", {{"M", 1, side}, {"K", 1, side}}, "block", {"128x128"}}},
     .plan = plan,
     .reference = reference,
+    .tuning = {.counts = {"M"}, .example = {{"M", 256}, {"K", 256}}},
 };
 
 } // namespace heddle::kernels

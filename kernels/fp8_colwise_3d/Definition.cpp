@@ -44,6 +44,7 @@ const LibraryKernel fp8Colwise3d = {
     .forms = {{"q", "option dtype", {{"E"}, {"N"}, {"K"}}}, {"scales", "f32", {{"E"}, {"N"}}}},
     .plan = plan,
     .reference = reference,
+    .tuning = {.example = {{"E", 2}, {"K", 256}, {"N", 256}}},
 };
 
 } // namespace heddle::kernels

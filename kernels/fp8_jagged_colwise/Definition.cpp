@@ -95,6 +95,7 @@ const LibraryKernel fp8JaggedColwise = {
     .reference = [](const Call &call, HostArrays &arrays) { jaggedReference(call, arrays, false); },
     .contents = makeOffsets,
     .checkContents = checkOffsets,
+    .tuning = {.counts = {"K"}, .example = {{"K", 256}, {"N", 256}, {"G", 4}}},
 };
 
 } // namespace heddle::kernels

@@ -110,6 +110,7 @@ const LibraryKernel fp8JaggedRowwise = {
     .reference = [](const Call &call, HostArrays &arrays) { jaggedReference(call, arrays, true); },
     .contents = makeOffsets,
     .checkContents = checkOffsets,
+    .tuning = {.counts = {"K"}, .example = {{"M", 256}, {"K", 256}, {"G", 4}}},
 };
 
 } // namespace heddle::kernels

@@ -40,6 +40,7 @@ const LibraryKernel fp8Rowwise2d = {
     .forms = {{"q", "option dtype", {{"M"}, {"K"}}}, {"scales", "f32", {{"M"}}}},
     .plan = plan,
     .reference = reference,
+    .tuning = {.counts = {"M"}, .example = {{"M", 256}, {"K", 1024}}},
 };
 
 } // namespace heddle::kernels

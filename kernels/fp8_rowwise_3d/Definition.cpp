@@ -220,6 +220,10 @@ Step stepOf(const Call &call, Part part, int64_t bn, int64_t bk, int64_t warps) 
   });
 }
 
+bool hasContiguousRows(const Call &call) {
+  return call.input("x").stride(2) == 1 && call.input("x").stride(1) != 1;
+}
+
 Plan plan(const Call &call) {
   int64_t E = call.extent("E"), K = call.extent("K"), N = call.extent("N");
   const ArrayType &x = call.input("x");
@@ -227,7 +231,7 @@ Plan plan(const Call &call) {
   plan.results = {{"q", {call.type("dtype"), {E, K, N}}}, {"scales", {ElementType::F32, {E, K}}}};
   if (E * K == 0)
     return plan;
-  if (x.stride(2) == 1 && x.stride(1) != 1) { // rows are contiguous: nothing is transposed
+  if (hasContiguousRows(call)) { // nothing is transposed
     plan.steps.push_back(rowsStep(call, "fp8_rowwise_3d", {x.type, E, K, N, x.stride(0), x.stride(1), x.stride(2)}));
     return plan;
   }
@@ -263,6 +267,17 @@ void reference(const Call &call, HostArrays &arrays) {
       scales.set({e, k}, quantiseLine(
                              call.extent("N"), how, [&](int64_t n) { return x.get({e, k, n}); },
                              [&](int64_t n, double value) { q.set({e, k, n}, value); }));
+}
+
+/// With contiguous rows the method and the sizes of transposed tiles do not matter.
+Tuning tuning() {
+  auto isTransposed = [](const Call &call) { return !hasContiguousRows(call); };
+  return {.variants = {{{}, {"rows", "block", "warps"}, hasContiguousRows},
+                       {{{"method", "atomic"}}, {"block_n", "block_k", "warps"}, isTransposed},
+                       {{{"method", "reduction"}}, {"block_n", "block_k", "warps"}, isTransposed},
+                       {{{"method", "strips"}}, {"block_n", "block_k", "warps", "lag"}, isTransposed}},
+          .counts = {},
+          .example = {{"E", 2}, {"K", 256}, {"N", 256}}};
 }
 
 std::vector<TileParameter> tiles() {
@@ -302,6 +317,7 @@ const LibraryKernel fp8Rowwise3d = {
     .forms = {{"q", "option dtype", {{"E"}, {"K"}, {"N"}}}, {"scales", "f32", {{"E"}, {"K"}}}},
     .plan = plan,
     .reference = reference,
+    .tuning = tuning(),
 };
 
 } // namespace heddle::kernels

@@ -100,6 +100,12 @@ std::vector<TileParameter> tiles() {
   return all;
 }
 
+Tuning tuning() {
+  return {.variants = amaxVariants({"block", "warps", "block_m", "block_n"}),
+          .counts = {"M"},
+          .example = {{"M", 256}, {"N", 256}}};
+}
+
 } // namespace
 
 const LibraryKernel fp8Tensorwise = {
@@ -117,6 +123,7 @@ const LibraryKernel fp8Tensorwise = {
               {"scale", "f32", {{}}}},
     .plan = plan,
     .reference = reference,
+    .tuning = tuning(),
 };
 
 } // namespace heddle::kernels

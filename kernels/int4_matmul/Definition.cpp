@@ -300,6 +300,15 @@ void reference(const Call &call, HostArrays &arrays) {
     }
 }
 
+/// Each number of parts adds in another order. Relaxed adds give other bits at each run, and are not chosen.
+Tuning tuning() {
+  Tuning tuning{
+      .variants = {}, .counts = {"M"}, .example = {{"M", 64}, {"inner", 256}, {"K/2", 128}, {"N", 256}, {"K/G", 4}}};
+  for (const char *splits : {"1", "2", "4", "8", "16"})
+    tuning.variants.push_back({{{"splits", splits}}, {"block_m", "warps"}});
+  return tuning;
+}
+
 } // namespace
 
 const LibraryKernel int4Matmul = {
@@ -331,6 +340,7 @@ const LibraryKernel int4Matmul = {
     .plan = plan,
     .reference = reference,
     .tolerance = 0.01,
+    .tuning = tuning(),
 };
 
 } // namespace heddle::kernels

@@ -250,6 +250,7 @@ const LibraryKernel mxfp8Quantise = {
               {"scales", "ui8", {{"K"}, {"M", 1, shared}}, "dim", {"1"}}},
     .plan = planQuantise,
     .reference = referenceQuantise,
+    .tuning = {.counts = {"M"}, .example = {{"M", 256}, {"K", 256}}},
 };
 
 const LibraryKernel mxfp8Dequantise = {
@@ -264,6 +265,7 @@ const LibraryKernel mxfp8Dequantise = {
     .forms = {{"x", "option dtype", {{"M"}, {"K"}}}},
     .plan = planDequantise,
     .reference = referenceDequantise,
+    .tuning = {.counts = {"M"}, .example = {{"M", 256}, {"K", 256}, {"K/32", 8}}},
 };
 
 } // namespace heddle::kernels

@@ -4,6 +4,8 @@
     results = heddle.library.call("fp8_rowwise_2d", x=x, pow2=True)     # results.q, results.scales
     quantise = heddle.library.prepare("fp8_rowwise_2d", "sm_90", x=x)    # compiled once
     quantise(x=x)
+    heddle.library.tune("fp8_rowwise_2d", [{"M": 16640, "K": 5120}], device="cuda")
+    quantise = heddle.library.prepare("fp8_rowwise_2d", x=x, tuned=True)     # with what was found
 
 Arrays are NumPy's, PyTorch's, or any that `heddle.Kernel` takes; views with strides are taken as they are. Options and
 tile parameters are named arguments. `docs/kernels.md` lists the kernels."""
@@ -15,7 +17,7 @@ import pathlib
 import sys
 import tempfile
 from types import SimpleNamespace
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Tuple
+from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._arrays import Array, Memory, count_of, element_type, empty, memory_of, size_of
 from ._kernel import Device, Kernel, device_of, load
@@ -100,8 +102,8 @@ class Prepared:
     With a device its kernels are loaded there at once; the launches then may be captured in a CUDA graph."""
 
     def __init__(self, name: str, target: str, inputs: Dict[str, _Input], options: Mapping[str, Any],
-                 device: Optional[Device] = None):
-        words = ["kernel:" + name, "--target", target]
+                 device: Optional[Device] = None, tuned: bool = False):
+        words = ["kernel:" + name, "--target", target, *(["--tuned"] if tuned else [])]
         for argument, array in inputs.items():
             words += ["--arg", f"{argument}={array.dtype}[{','.join(map(str, array.shape))}]"]
             if array.strides != _dense(array.shape):
@@ -118,6 +120,7 @@ class Prepared:
             if kernel is not None:
                 kernel.on(device)
         self.name, self.target = name, target
+        self.tuned: str = self.plan.get("tuned", "")  # which result of tuning it uses, if that was asked for
         self._types = {argument: (array.dtype, array.shape, array.strides) for argument, array in inputs.items()}
 
     def __call__(self, **arrays: Any) -> SimpleNamespace:
@@ -162,9 +165,10 @@ def _fill(buffer: Any, byte: int) -> None:
         buffer.view(sys.modules["torch"].uint8).fill_(byte)
 
 
-def prepare(name: str, target: Optional[str] = None, **arguments: Any) -> Prepared:
+def prepare(name: str, target: Optional[str] = None, tuned: bool = False, **arguments: Any) -> Prepared:
     """Compiles a call for these arrays, which are not read, and options. `target` is a chip's name, or that of the device
-    on which the arrays are. NumPy's uint16 stands for bf16, its uint8 for f8E4M3FN; `heddle.Array` says its own type."""
+    on which the arrays are. NumPy's uint16 stands for bf16, its uint8 for f8E4M3FN; `heddle.Array` says its own type.
+    `tuned` takes the tile parameters that `tune` found, where there are any; `Prepared.tuned` says which."""
     inputs = {key: _read(key, value) for key, value in arguments.items() if _is_array(key, value)}
     options = {key: value for key, value in arguments.items() if key not in inputs}
     if not inputs:
@@ -174,7 +178,7 @@ def prepare(name: str, target: Optional[str] = None, **arguments: Any) -> Prepar
         raise InputError(f"kernel `{name}`: arrays are on {' and '.join(sorted(places))}", ["move them to one device"])
     refuse_capture(f"kernel `{name}`", places)
     device = None if target else device_of(places.pop())
-    return Prepared(name, target or device.target, inputs, options, device)  # type: ignore[union-attr]
+    return Prepared(name, target or device.target, inputs, options, device, tuned)  # type: ignore[union-attr]
 
 
 def refuse_capture(what: str, places: Iterable[str]) -> None:
@@ -188,13 +192,13 @@ def refuse_capture(what: str, places: Iterable[str]) -> None:
 _prepared: Dict[Any, Prepared] = {}
 
 
-def call(name: str, **arguments: Any) -> SimpleNamespace:
+def call(name: str, tuned: bool = False, **arguments: Any) -> SimpleNamespace:
     """The results of a kernel, by name. It is compiled at the first call for its types, shapes, strides and options, and
-    kept as long as the process."""
-    key = (name,) + tuple(sorted((key, _key_of(key, value)) for key, value in arguments.items()))
+    kept as long as the process. `tuned` is that of `prepare`."""
+    key = (name, tuned) + tuple(sorted((key, _key_of(key, value)) for key, value in arguments.items()))
     prepared = _prepared.get(key)
     if prepared is None:
-        prepared = _prepared[key] = prepare(name, **arguments)
+        prepared = _prepared[key] = prepare(name, tuned=tuned, **arguments)
     return prepared(**{key: value for key, value in arguments.items() if _is_array(key, value)})
 
 
@@ -205,4 +209,31 @@ def _key_of(name: str, value: Any) -> str:
     return f"{array.dtype}{array.shape}{array.strides}{array.place}"
 
 
-__all__ = ["Prepared", "call", "contract", "describe", "names", "prepare"]
+Shape = Union[str, Mapping[str, int]]
+
+
+def tune(name: str, shapes: Sequence[Shape], device: str = "host", *, elements: Optional[str] = None,
+         budget: Optional[float] = None, margin: Optional[float] = None, seed: int = 1, cold: bool = False,
+         force: bool = False, progress: Optional[Callable[[int, int], Any]] = None, **options: Any) -> List[Dict[str, Any]]:
+    """Searches the tile parameters that make a kernel fastest, and keeps them for `tuned=True` (`heddle tune`). A shape is
+    `{"M": 64, "K": 512}` or `"M=64,K=512"`; `budget` is in seconds, of all shapes; `margin` in percent. The result has a
+    dictionary for each shape: `configuration`, `microseconds`, `defaultMicroseconds`, `gain`, `candidates`, ... Everything
+    runs in this process: a candidate that ends it is known only to the command."""
+    words = ["kernel:" + name, "--device", device, "--seed", str(seed)]
+    for shape in shapes:
+        words += ["--shape", shape if isinstance(shape, str) else ",".join(f"{key}={value}" for key, value in shape.items())]
+    for option, value in (("elements", elements), ("budget", budget), ("margin", margin)):
+        words += [f"--{option}", str(value)] if value is not None else []
+    words += ["--cold"] * cold + ["--force"] * force
+    for option, value in options.items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        words += ["--arg", f"{option}={element_type(value) if option == 'dtype' else text}"]
+    return report("tune", words, progress)[1]["shapes"]
+
+
+def tuned() -> List[Dict[str, Any]]:
+    """What the tuning database has, and what is shipped with Heddle (`heddle tune --list`)."""
+    return report("tune", ["--list"])[1]["results"]
+
+
+__all__ = ["Prepared", "call", "contract", "describe", "names", "prepare", "tune", "tuned"]

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels of the library on arrays of Python."""
+import os
+import tempfile
 import unittest
+import unittest.mock
 
 import heddle
 
@@ -54,6 +57,25 @@ class Library(unittest.TestCase):
         x = numpy.zeros((4, 8), [("a", "f4"), ("b", "i2")])["a"]
         with self.assertRaisesRegex(heddle.InputError, "strides of .* bytes, and elements of 4"):
             heddle.library.call("fp8_rowwise_2d", x=x)
+
+    def test_tuning(self):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.dict(
+                os.environ, HEDDLE_TUNING_DATABASE=os.path.join(folder, "tuning.sqlite")):
+            x = heddle.rand((4, 1024), "bf16", seed=1)
+            self.assertRegex(heddle.library.prepare("amax", x=x, tuned=True).tuned, "not tuned: there is no result")
+            steps = []
+            results = heddle.library.tune("amax", [{"M": 4, "N": 1024}], method="atomic", warps=8,
+                                          progress=lambda done, whole: steps.append(done))
+            self.assertEqual([result["shape"] for result in results], ["M=4,N=1024"])
+            self.assertIn("chosen", [candidate["fate"] for candidate in results[0]["candidates"]])
+            self.assertTrue(steps)
+            self.assertEqual([each["configuration"] for each in heddle.library.tuned() if each["origin"] == "measured"],
+                             [results[0]["configuration"]])
+            tuned = heddle.library.prepare("amax", x=x, method="atomic", warps=8, tuned=True)
+            self.assertRegex(tuned.tuned, "^tuned: `" + results[0]["configuration"])
+            self.assertEqual(tuned(x=x).amax.tolist(), heddle.library.call("amax", x=x).amax.tolist())
+            with self.assertRaisesRegex(heddle.InputError, "no kernel `amx`"):
+                heddle.library.tune("amx", ["M=1"])
 
     def test_what_is_refused(self):
         x = heddle.rand((3, 64), seed=1)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Ends `heddle tune` once the database has some measurements, and says how it goes on: stop_tune.py kill|fault|interrupt
+kills all its processes, gives a fault to the one that measures, or sends Ctrl-C."""
+import json
+import os
+import pathlib
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+
+# The packages of the first shape are those of the others, so that nothing is compiled later.
+COMMAND = ["heddle", "tune", "kernel:amax", "--shape", "M=32,N=4096", "--shape", "M=64,N=4096", "--json"]
+
+
+def measurements(stage="%"):
+    try:
+        database = sqlite3.connect(f"file:{os.environ['HEDDLE_TUNING_DATABASE']}?mode=ro", uri=True)
+        try:
+            return database.execute("SELECT count(*) FROM measurements WHERE stage LIKE ?", [stage]).fetchone()[0]
+        finally:
+            database.close()
+    except sqlite3.OperationalError:  # not made yet
+        return 0
+
+
+def finish(process):
+    out, err = process.communicate(timeout=100)
+    print("\n".join(line for line in err.decode().splitlines()), f"\nexit code {process.returncode}")
+    return out
+
+
+how = sys.argv[1]
+process = subprocess.Popen(COMMAND, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+limit = time.monotonic() + 60
+while measurements("confirmation") < 5:  # nothing is compiled by then, in which a fault would be caught
+    if process.poll() is not None or time.monotonic() > limit:
+        sys.exit("it has not measured enough to be ended")
+    time.sleep(0.005)
+if how == "fault":
+    worker = int(pathlib.Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()[0])
+    os.kill(worker, signal.SIGABRT)
+    out = finish(process)
+else:
+    os.killpg(process.pid, signal.SIGKILL if how == "kill" else signal.SIGINT)
+    finish(process)
+    print(f"ended with {measurements()} measurements")
+    out = subprocess.run(COMMAND, check=True, stdout=subprocess.PIPE).stdout
+shapes = json.loads(out)["shapes"]
+print(f"resumed: {any(shape['resumed'] for shape in shapes)}, {sum(shape['measurements'] for shape in shapes)} more")

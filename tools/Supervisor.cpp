@@ -1,0 +1,101 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tools/Supervisor.h"
+#include "api/Tune.h"
+#include "tools/Output.h"
+#include "tools/Ranks.h"
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <fmt/format.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+namespace heddle {
+namespace {
+
+constexpr int mostFaults = 100; ///< each takes a candidate away, or makes the search careful
+
+std::atomic<bool> interrupted = false;
+
+void onSignal(int) {
+  interrupted = true;
+}
+
+/// The exit status of one worker.
+int runWorker(const std::vector<std::string> &words, pid_t &worker) {
+  std::vector<std::string> copies = words;
+  std::vector<char *> raw;
+  for (std::string &word : copies)
+    raw.push_back(word.data());
+  raw.push_back(nullptr);
+  std::fflush(nullptr);
+  pid_t parent = ::getpid();
+  worker = ::fork();
+  if (worker < 0)
+    throw environmentError(fmt::format("a process for the tuner: {}", std::strerror(errno)));
+  if (worker == 0) { // nothing here may allocate
+    std::signal(SIGINT, SIG_DFL);
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    if (::getppid() != parent)
+      ::_exit(int(ErrorClass::Environment));
+    ::execv("/proc/self/exe", raw.data());
+    ::_exit(int(ErrorClass::Environment));
+  }
+  int status = 0;
+  while (::waitpid(worker, &status, 0) < 0)
+    if (errno != EINTR)
+      throw environmentError(fmt::format("waiting for the tuner's process: {}", std::strerror(errno)));
+  return status;
+}
+
+bool isFault(int signal) {
+  return signal == SIGSEGV || signal == SIGABRT || signal == SIGBUS || signal == SIGILL || signal == SIGFPE;
+}
+
+} // namespace
+
+bool canSupervise() {
+  return !rememberedProgram().empty();
+}
+
+int superviseWorkers(const std::string &time) {
+  std::vector<std::string> words = rememberedProgram();
+  words.push_back("--worker");
+  words.push_back(time);
+  std::signal(SIGINT, SIG_IGN); // the worker has it too, and ends in order
+  for (int fault = 0; fault < mostFaults; ++fault) {
+    pid_t worker = 0;
+    int status = runWorker(words, worker);
+    if (WIFEXITED(status)) {
+      if (WEXITSTATUS(status) != deviceLostCode)
+        return WEXITSTATUS(status);
+      say("the device is opened again by a new process");
+      continue;
+    }
+    int signal = WTERMSIG(status);
+    std::string reason = fmt::format("ended the process by signal {} ({})", signal, ::strsignal(signal));
+    if (!isFault(signal))
+      throw environmentError(fmt::format("a signal has {} that tunes", reason),
+                             {"nothing is lost; run the same command again to go on"});
+    noteTuningCrash(worker, reason);
+    say(fmt::format("a candidate {}; going on in a new one", reason));
+  }
+  throw environmentError(fmt::format("{} faults while tuning", mostFaults),
+                         {"`heddle run kernel:NAME --verify` with the same device shows whether the default works"});
+}
+
+void becomeWorker() {
+  struct sigaction action = {};
+  action.sa_handler = onSignal;
+  action.sa_flags = int(SA_RESETHAND); // a second one ends the process at once
+  ::sigaction(SIGINT, &action, nullptr);
+  ::sigaction(SIGTERM, &action, nullptr);
+}
+
+bool isInterrupted() {
+  return interrupted;
+}
+
+} // namespace heddle
