@@ -142,14 +142,14 @@ std::string describeLibraryKernel(const std::string &input) {
 
 std::string libraryKernelAsJson(const std::string &input) {
   using Json = nlohmann::ordered_json;
-  std::string name = input.substr(prefix.size());
+  std::string name = input.substr(kernelPrefix.size());
   Json json = {{"description", describeLibraryKernel(input)}};
   if (name.empty() || name == "list") {
     for (const LibraryKernel *kernel : allKernels())
       json["kernels"].push_back({{"name", kernel->name}, {"sentence", kernel->sentence}});
     return json.dump(2);
   }
-  const LibraryKernel &kernel = kernelOf(input);
+  const LibraryKernel &kernel = libraryKernelOf(input);
   json["kernel"] = kernel.name;
   for (const Parameter &parameter : kernel.inputs) {
     Json types = Json::array();

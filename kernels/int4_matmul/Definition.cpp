@@ -162,7 +162,7 @@ struct Blocks {
 Blocks blocksOf(const Call &call, bool isTransposed) {
   int64_t M = call.extent("M");
   int64_t m = call.tile("block_m", M <= 16 ? 16 : M <= 512 ? 64 : isTransposed ? 128 : 256);
-  return {m, call.tile("block_n", M <= 512 ? 64 : 128)};
+  return {m, call.tile("block_n", 128)};
 }
 
 Step matmulStep(const Call &call, Target target, int64_t splits, bool isTransposed) {
@@ -185,7 +185,7 @@ Step matmulStep(const Call &call, Target target, int64_t splits, bool isTranspos
   writer.count("K", K);
   writer.count("group", group);
   int64_t blocks = isTransposed ? blocksFor(K, 2 * bn) : blocksFor(N, bn);
-  int stages = int(call.tile("stages", bm >= 128 ? 3 : 4));
+  int stages = int(call.tile("stages", bm >= 128 ? 5 : 4));
   return writer.finish({blocks, blocksFor(M, bm), splits}, call.tile("warps", bm >= 128 ? 8 : 4),
                        [&](const TypedArguments &values) {
                          Body body{writer, values, call.input("b").type == ElementType::I8, groups, stages};
@@ -257,7 +257,7 @@ Plan plan(const Call &call) {
   int64_t splits = std::stoll(call.options.at("splits"));
   auto [bm, bn] = blocksOf(call, isTransposed);
   if (splits == 0)
-    splits = chooseSplits(call, bm >= 128 ? 1 : 4, blocksFor(width, isTransposed ? 2 * bn : bn) * blocksFor(M, bm),
+    splits = chooseSplits(call, bm >= 128 ? 1 : 2, blocksFor(width, isTransposed ? 2 * bn : bn) * blocksFor(M, bm),
                           blocksFor(inner, depth));
   if (splits < 1 || splits > 64)
     throw inputError(fmt::format("kernel `{}`: `splits` is {}, and must be from 1 to 64, or 0 for the library's choice",
