@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // heddle-expand-dot-scaled: a block-scaled matrix product becomes a product of tiles of bf16 or of f32.
+#include "compiler/transforms/FloatParts.h"
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/ScaledTiles.h"
 
@@ -10,14 +11,6 @@ namespace heddle {
 
 using namespace mlir;
 using namespace heddle::triton;
-
-/// The sum of the products of all parts of one side with all parts of the other: the least parts first.
-static Value multiply(ImplicitLocOpBuilder &builder, ArrayRef<Value> a, ArrayRef<Value> b, Value sum) {
-  for (Value left : llvm::reverse(a))
-    for (Value right : llvm::reverse(b))
-      sum = DotOp::create(builder, sum.getType(), left, right, sum);
-  return sum;
-}
 
 static LogicalResult expand(DotScaledOp op, bool asBf16) {
   FailureOr<heddle::ScaledSides> sides = heddle::sidesOf(op);
@@ -32,8 +25,14 @@ static LogicalResult expand(DotScaledOp op, bool asBf16) {
   if (!isSingle)
     c = arith::ExtFOp::create(builder, type.clone(builder.getF32Type()), c);
   asBf16 &= heddle::ScaledTiles::fitsBf16(sides->a) && heddle::ScaledTiles::fitsBf16(sides->b);
-  Value d = asBf16 ? multiply(builder, tiles.partsInBf16(sides->a), tiles.partsInBf16(sides->b), c)
-                   : multiply(builder, tiles.product(sides->a), tiles.product(sides->b), c);
+  Value d;
+  if (asBf16) {
+    SmallVector<Value, 3> a = tiles.partsInBf16(sides->a), b = tiles.partsInBf16(sides->b);
+    d = heddle::multiplyParts(builder, a, b, c, a.size() + b.size() - 2);
+  } else {
+    Value a = tiles.product(sides->a), b = tiles.product(sides->b);
+    d = DotOp::create(builder, c.getType(), a, b, c);
+  }
   if (!isSingle)
     d = arith::TruncFOp::create(builder, type, d);
   op.replaceAllUsesWith(d);

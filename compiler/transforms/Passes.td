@@ -104,6 +104,18 @@ def ExpandDotScaledPass : Pass<"heddle-expand-dot-scaled"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::heddle::triton::TritonDialect"];
 }
 
+def SplitDotsPass : Pass<"heddle-split-dots"> {
+  let summary = "replace matmuls of f32 by several matmuls of fewer bits, where their precision says so";
+  let description = [{
+    With `as-tf32` a `tt.dot` of `tf32x3` becomes three of `tf32`: each operand is the sum of 11 bits and the rest, and
+    the product of both rests is left out. With `bf16-parts` of 2 one of `bf16x3` becomes three of bf16, and with 3 one
+    of `bf16x6` six, of parts of 8 bits. Others are left, and are computed in f32.
+  }];
+  let options = [Option<"asTf32", "as-tf32", "bool", "false", "split tf32x3">,
+                 Option<"bf16Parts", "bf16-parts", "int", "1", "the most tiles of bf16 of an operand">];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect", "::heddle::triton::TritonDialect"];
+}
+
 def DeviceLibraryPass : Pass<"heddle-device-library"> {
   let summary = "replace functions of the vendors' device libraries by math operations";
   let description = [{

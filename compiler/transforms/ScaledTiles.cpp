@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Decodes formats and scales by shifts, masks and multiplications of tiles, the same for every target.
 #include "compiler/transforms/ScaledTiles.h"
-#include "mlir/Dialect/Math/IR/Math.h"
-#include <limits>
+#include "compiler/transforms/FloatParts.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -147,31 +146,10 @@ bool ScaledTiles::fitsBf16(const ScaledTile &side) {
   return isPower || scale.getIntOrFloatBitWidth() == 8;
 }
 
-// The tile of bf16 with the upper half of the bits of f32: rounded towards zero, and so only where bits are lost.
-Value ScaledTiles::upperHalf(Value tile) {
-  RankedTensorType type = tileType(tile);
-  Value bits = arith::BitcastOp::create(builder, type.clone(builder.getI32Type()), tile);
-  Value upper = arith::ShRUIOp::create(builder, bits, integers(bits, 16));
-  upper = arith::TruncIOp::create(builder, type.clone(builder.getI16Type()), upper);
-  return arith::BitcastOp::create(builder, type.clone(builder.getBF16Type()), upper);
-}
-
-SmallVector<Value, 2> ScaledTiles::partsInBf16(const ScaledTile &side) {
+SmallVector<Value, 3> ScaledTiles::partsInBf16(const ScaledTile &side) {
   if (side.format == ScaleDotElemType::BF16 && !side.scale)
     return {side.tile};
-  Value tile = product(side), upper = upperHalf(tile);
-  if (side.format != ScaleDotElemType::FP16)
-    return {upper};
-  // Of an infinity nothing is left: without the selection it would be NaN.
-  Value rest = arith::SubFOp::create(builder, tile, arith::ExtFOp::create(builder, single(tile), upper));
-  auto type = cast<RankedTensorType>(tile.getType());
-  auto all = [&](float value) -> Value {
-    return arith::ConstantOp::create(builder, DenseElementsAttr::get(type, builder.getF32FloatAttr(value)));
-  };
-  Value magnitude = math::AbsFOp::create(builder, tile);
-  Value isInfinite =
-      arith::CmpFOp::create(builder, arith::CmpFPredicate::OEQ, magnitude, all(std::numeric_limits<float>::infinity()));
-  return {upper, upperHalf(arith::SelectOp::create(builder, isInfinite, all(0), rest))};
+  return heddle::partsInBf16(builder, product(side), side.format == ScaleDotElemType::FP16 ? 2 : 1);
 }
 
 //===-- Sides of a product ---------------------------------------------------------------------------------------===//

@@ -46,10 +46,9 @@ public:
   /// those of f16.
   static bool fitsBf16(const ScaledTile &side);
   /// The tile of bf16, or the two, whose sum product() is, but for what is below 2^-133.
-  llvm::SmallVector<mlir::Value, 2> partsInBf16(const ScaledTile &side);
+  llvm::SmallVector<mlir::Value, 3> partsInBf16(const ScaledTile &side);
 
 private:
-  mlir::Value upperHalf(mlir::Value tile);
   mlir::Type single(mlir::Value tile);
   mlir::Value integers(mlir::Value like, int64_t value);
   mlir::Value fromE2M1(mlir::Value nibbles);

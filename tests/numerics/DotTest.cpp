@@ -116,3 +116,63 @@ TEST_P(Dot, small_integers_are_exact) {
       }
   }
 }
+
+namespace {
+struct Precision {
+  std::string name;
+  double bound; ///< of the error, by the sum of the products' magnitudes
+};
+void PrintTo(const Precision &which, std::ostream *stream) {
+  *stream << which.name;
+}
+class DotPrecision : public testing::TestWithParam<std::tuple<Precision, std::string>> {};
+INSTANTIATE_TEST_SUITE_P(All, DotPrecision,
+                         testing::Combine(testing::Values(Precision{"tf32x3", 0x1p-20}, Precision{"bf16x3", 0x1p-14},
+                                                          Precision{"bf16x6", 0x1p-20}, Precision{"ieee", 0x1p-20}),
+                                          testing::ValuesIn(executorsUnderTest())),
+                         [](const auto &info) {
+                           return std::get<0>(info.param).name + "_" + testNameOf(std::get<1>(info.param));
+                         });
+} // namespace
+
+// Operands in several parts keep the bits that the precision names, and an infinity stays one.
+TEST_P(DotPrecision, errors_are_within_the_bound) {
+  const auto &[precision, executorName] = GetParam();
+  constexpr int m = 16, n = 16, k = 32;
+  RandomBits random(11);
+  std::vector<float> a(m * k), b(k * n);
+  for (std::vector<float> *side : {&a, &b})
+    for (float &value : *side)
+      value = float(double(int32_t(random.next())) * 0x1p-31);
+  a[5 * k + 7] = INFINITY;
+  b[2 * n + 3] = -INFINITY;
+  auto bytes = [](const std::vector<float> &values) {
+    auto *first = reinterpret_cast<const uint8_t *>(values.data());
+    return Argument::buffer({first, first + values.size() * sizeof(float)});
+  };
+  std::vector<Argument> arguments{bytes(a), bytes(b), zeros<float>(m * n)};
+  std::string body = pointerTile("a", "f32", m, k) + pointerTile("b", "f32", k, n) + pointerTile("c", "f32", m, n);
+  body += "  %ta = tt.load %a_p : tensor<16x32x!tt.ptr<f32>>\n  %tb = tt.load %b_p : tensor<32x16x!tt.ptr<f32>>\n"
+          "  %tc = tt.load %c_p : tensor<16x16x!tt.ptr<f32>>\n  %d = tt.dot %ta, %tb, %tc, inputPrecision = " +
+          precision.name +
+          " : tensor<16x32xf32> * tensor<32x16xf32> -> tensor<16x16xf32>\n"
+          "  tt.store %c_p, %d : tensor<16x16x!tt.ptr<f32>>";
+  makeExecutor(executorName)
+      ->run(kernelText("%a: !tt.ptr<f32>, %b: !tt.ptr<f32>, %c: !tt.ptr<f32>", body), {}, arguments);
+  std::vector<float> got = valuesOf<float>(arguments[2]);
+  for (int i = 0; i < m; ++i)
+    for (int j = 0; j < n; ++j) {
+      double sum = 0, magnitude = 0;
+      for (int l = 0; l < k; ++l) {
+        double product = double(a[i * k + l]) * b[l * n + j];
+        sum += product, magnitude += std::fabs(product);
+      }
+      SCOPED_TRACE(std::to_string(i) + ", " + std::to_string(j));
+      if (std::isnan(sum))
+        ASSERT_TRUE(std::isnan(got[i * n + j]));
+      else if (std::isinf(sum))
+        ASSERT_EQ(got[i * n + j], sum);
+      else
+        ASSERT_NEAR(got[i * n + j], sum, magnitude * precision.bound);
+    }
+}

@@ -49,6 +49,8 @@ public:
   void stayInBranch(Builder &b) const override;
   mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
   std::optional<std::pair<mlir::Value, mlir::Value>> bothLanes(Builder &b, mlir::Value value, int mask) const override;
+  std::optional<mlir::Value> fromRowBefore(Builder &b, mlir::Value value, int mask) const override;
+  mlir::Value fromLastLane(Builder &b, mlir::Value value) const override;
   mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;
   uint64_t swappedLaneBits() const override { return chip.laneSwaps ? 16 | 32 : 0; }
   std::pair<mlir::Value, mlir::Value> swapLanes(Builder &b, mlir::Value first, mlir::Value second,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Values of other lanes. Within 16 lanes an instruction reads its operand from another lane (DPP) and nothing waits;
 // within 32, and beyond, the value travels through the crossbar of shared memory, or registers swap halves
-// (Chip::laneSwaps).
+// (Chip::laneSwaps); a reduction of all 64 lanes reads the row before (DPP) and then the last lane.
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 
 using namespace mlir;
@@ -10,7 +10,8 @@ using namespace heddle::amdgpu;
 using namespace heddle::simt;
 
 // Selectors of DPP, from the instruction set manuals.
-static constexpr int rowRotate = 0x120, rowHalfMirror = 0x141, rowMirror = 0x140;
+static constexpr int rowRotate = 0x120, rowHalfMirror = 0x141, rowMirror = 0x140, rowBroadcast15 = 0x142,
+                     rowBroadcast31 = 0x143;
 
 static int quadPermutation(int mask) {
   int selector = 0;
@@ -34,12 +35,26 @@ std::optional<std::pair<Value, Value>> AmdTarget::bothLanes(Builder &b, Value va
   return swapLanes(b, value, value, mask);
 }
 
+// A lane reads another one's word in the instruction that uses it; all rows and banks take part.
+static Value moveLanes(OpBuilder &b, Location at, Value from, int selector) {
+  constexpr uint32_t all = 15;
+  return ROCDL::DPPUpdateOp::create(b, at, b.getI32Type(), from, from, uint32_t(selector), all, all,
+                                    /*boundCtrl=*/true);
+}
+
+std::optional<Value> AmdTarget::fromRowBefore(Builder &b, Value value, int mask) const {
+  if (swappedLaneBits() & uint64_t(mask))
+    return std::nullopt;
+  return moveLanes(b, b.getLoc(), value, mask == 16 ? rowBroadcast15 : rowBroadcast31);
+}
+
+Value AmdTarget::fromLastLane(Builder &b, Value value) const {
+  return ROCDL::ReadlaneOp::create(b, b.getI32Type(), value, i32(b, lanesPerWarp() - 1));
+}
+
 Value AmdTarget::shuffleXor(Builder &b, Value value, int mask) const {
   Type word = b.getI32Type();
-  auto move = [&](Value from, int selector) -> Value {
-    constexpr uint32_t all = 15; // rows and banks
-    return ROCDL::DPPUpdateOp::create(b, word, from, from, uint32_t(selector), all, all, /*boundCtrl=*/true);
-  };
+  auto move = [&](Value from, int selector) { return moveLanes(b, b.getLoc(), from, selector); };
   if (mask < 4)
     return move(value, quadPermutation(mask));
   if (mask == 7)

@@ -126,6 +126,13 @@ public:
   virtual std::optional<std::pair<mlir::Value, mlir::Value>> bothLanes(Builder &b, mlir::Value value, int mask) const {
     return std::nullopt;
   }
+  /// Where lanes of one row of 16 have the same value (i32): in the last row the value of the row before, for `mask`
+  /// 16, and that of the second row, for 32, where that is cheaper than shuffleXor. What other lanes get means nothing.
+  virtual std::optional<mlir::Value> fromRowBefore(Builder &b, mlir::Value value, int mask) const {
+    return std::nullopt;
+  }
+  /// The value (i32) of the warp's last lane, in all lanes.
+  virtual mlir::Value fromLastLane(Builder &b, mlir::Value value) const { return {}; }
   /// The value (i32) of lane `lane` (i32, of the same warp).
   virtual mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const = 0;
 

@@ -46,6 +46,20 @@ std::pair<Value, Value> ThreadCode::pairXor(Value value, int mask) {
   return {value, shuffleXor(value, mask)};
 }
 
+Value ThreadCode::fromRowBefore(Value value, int mask) {
+  bool isKnown = true;
+  Value moved = throughWords(b, value, [&](Value word) {
+    std::optional<Value> before = target.fromRowBefore(b, word, mask);
+    isKnown &= before.has_value();
+    return before.value_or(word);
+  });
+  return isKnown ? moved : Value();
+}
+
+Value ThreadCode::fromLastLane(Value value) {
+  return throughWords(b, value, [&](Value word) { return target.fromLastLane(b, word); });
+}
+
 Value ThreadCode::shuffleFrom(Value value, Value from) {
   return throughWords(b, value, [&](Value word) { return target.shuffleFrom(b, word, from); });
 }

@@ -34,6 +34,9 @@ private:
   KeptParts combineRegisters(Region &region, ValueRange tiles, int axis);
   /// Combines the parts of lanes along the axis, of which the first `shared` share the elements out.
   void combineLanes(Region &region, KeptParts &kept, ArrayRef<int> bits, size_t shared);
+  /// The same for the last two bits of the number of a lane of 64, when lanes of each row of 16 have the same parts;
+  /// false, and nothing is done, where the target has no way for that.
+  bool combineRows(Region &region, KeptParts &kept);
   /// Each lane has all elements again.
   void unshare(KeptParts &kept);
   Value laneBit(int bit); ///< i1
@@ -72,7 +75,10 @@ static bool isWord(Value value) {
 // the other one away and has half the work from there on.
 void Reductions::combineLanes(Region &region, KeptParts &kept, ArrayRef<int> bits, size_t shared) {
   size_t operands = kept.parts.front().size();
+  bool isWholeWarp = shared == 0 && bits.size() == 6; // of 64 lanes
   for (auto [step, bit] : llvm::enumerate(bits)) {
+    if (isWholeWarp && step == 4 && combineRows(region, kept))
+      return;
     SmallVector<Values> given = kept.parts;
     if (step < shared) {
       Value isUpper = laneBit(bit);
@@ -101,6 +107,23 @@ void Reductions::combineLanes(Region &region, KeptParts &kept, ArrayRef<int> bit
       part = fold(region, {part, other});
     }
   }
+}
+
+// The last row has combined what it has with the row before, and so has the second; then the last has all four.
+bool Reductions::combineRows(Region &region, KeptParts &kept) {
+  for (int mask : {16, 32})
+    for (Values &part : kept.parts) {
+      Values before;
+      for (Value value : part)
+        before.push_back(fromRowBefore(value, mask));
+      if (!before.front())
+        return false;
+      part = fold(region, {part, before});
+    }
+  for (Values &part : kept.parts)
+    for (Value &value : part)
+      value = fromLastLane(value);
+  return true;
 }
 
 void Reductions::unshare(KeptParts &kept) {

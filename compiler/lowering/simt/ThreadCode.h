@@ -145,6 +145,8 @@ protected:
   /// fewer instructions.
   std::pair<Value, Value> pairXor(Value value, int mask);
   Value shuffleFrom(Value value, Value lane);
+  Value fromRowBefore(Value value, int mask); ///< GpuTarget's, of any type; null if there is none
+  Value fromLastLane(Value value);            ///< of any type
 
   //===-- Floats: Floats.cpp -------------------------------------------------------------------------------------===//
   Value convertFloat(Value value, Type from, Type to, bool towardZero);

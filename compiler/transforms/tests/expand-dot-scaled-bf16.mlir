@@ -22,8 +22,10 @@ tt.func @bf16(%a: tensor<16x64xbf16>, %b: tensor<32x16xi8>, %bs: tensor<16x2xi8>
 // CHECK: arith.select %{{.*}}, %{{.*}}, %[[REST]]
 // CHECK: %[[LOW:.*]] = arith.bitcast %{{.*}} : tensor<16x64xi16> to tensor<16x64xbf16>
 // CHECK: %[[B:.*]] = arith.bitcast %{{.*}} : tensor<64x16xi16> to tensor<64x16xbf16>
-// CHECK: %[[D:.*]] = tt.dot %[[LOW]], %[[B]], %arg3
-// CHECK: tt.dot %[[HIGH]], %[[B]], %[[D]]
+// CHECK: %[[D:.*]] = tt.dot %[[LOW]], %[[B]], %{{.*}}
+// CHECK: %[[SMALL:.*]] = arith.select %{{.*}}, %{{.*}}, %[[D]]
+// CHECK: %[[SUM:.*]] = arith.addf %arg3, %[[SMALL]]
+// CHECK: tt.dot %[[HIGH]], %[[B]], %[[SUM]]
 tt.func @f16(%a: tensor<16x64xf16>, %b: tensor<64x16xf8E4M3FN>, %bs: tensor<16x2xi8>, %c: tensor<16x16xf32>, %p: tensor<16x16x!tt.ptr<f32>>) {
   %d = tt.dot_scaled %a, %b scale %bs, %c lhs = fp16 rhs = e4m3 {fastMath = false} : tensor<16x64xf16> * tensor<64x16xf8E4M3FN>, tensor<16x2xi8> -> tensor<16x16xf32>
   tt.store %p, %d : tensor<16x16x!tt.ptr<f32>>
