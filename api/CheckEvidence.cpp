@@ -44,12 +44,15 @@ struct Moment {
 /// The findings of one run.
 class Rerun {
 public:
-  Rerun(const SimulatedKernel &kernel, const std::vector<CheckFinding> &findings, std::vector<size_t> mine)
-      : kernel(kernel), findings(findings), mine(std::move(mine)) {}
+  Rerun(const SimulatedKernel &kernel, const std::vector<CheckFinding> &findings, const Deadline &deadline,
+        std::vector<size_t> mine)
+      : kernel(kernel), findings(findings), deadline(deadline), mine(std::move(mine)) {}
 
   void gather(CheckEvidence &evidence) {
     findMoments();
-    keepSteps(evidence);
+    if (!deadline.isOver())
+      keepSteps(evidence);
+    evidence.wasStopped |= deadline.isOver();
   }
 
 private:
@@ -61,6 +64,7 @@ private:
 
   const SimulatedKernel &kernel;
   const std::vector<CheckFinding> &findings;
+  const Deadline &deadline;
   std::vector<size_t> mine;
   std::vector<Moment> moments;
   uint64_t step = 0; ///< of the instruction that was begun last, from 1
@@ -97,6 +101,7 @@ void Rerun::findMoments() {
   }
   std::optional<Site> last;
   SimulationOptions options = optionsOf(kernel, choice());
+  options.isCancelled = [this] { return deadline.isOver(); };
   options.found = [this](const Finding &finding, const Site &first, const Site &second) {
     note(finding, first, second);
   };
@@ -109,7 +114,7 @@ void Rerun::findMoments() {
             lastSteps[{WaveName::of(*last), &instruction}] = step;
         }
       });
-  if (!hasFault || !last || !outcome.report.error)
+  if (!hasFault || !last || !outcome.report.error || deadline.isOver())
     return;
   for (size_t index : mine)
     if (findings[index].kind == "fault") {
@@ -201,7 +206,7 @@ void Rerun::keepSteps(CheckEvidence &evidence) {
   uint64_t number = 0;
   SimulationOptions options = optionsOf(kernel, choice());
   // What follows the last access by far is of no interest.
-  options.isCancelled = [&] { return number > last + (uint64_t(1) << 20); };
+  options.isCancelled = [&] { return number > last + (uint64_t(1) << 20) || deadline.isOver(); };
   kernel.run(kernel.object, options, [&](const Wave &wave, const Instruction &instruction, uint64_t pc) {
     ++number;
     WaveName name = WaveName::of(Site::of(wave, instruction));
@@ -239,8 +244,9 @@ CheckEvidence gatherEvidence(const std::string &file, const std::string &name, c
       byRun[findings[i].run.text()].push_back(i);
   }
   evidence.leftOut = taken > mostFindings ? taken - mostFindings : 0;
+  Deadline deadline(request);
   for (auto &[run, mine] : byRun)
-    Rerun(kernel, findings, mine).gather(evidence);
+    Rerun(kernel, findings, deadline, mine).gather(evidence);
   if (!findings.empty())
     evidence.instructions = instructionsOf(file, name, kernel.kernel.name);
   return evidence;

@@ -26,8 +26,10 @@ struct FindingTimeline {
 struct CheckEvidence {
   std::vector<std::optional<FindingTimeline>> timelines; ///< by finding; none where no instruction is at fault
   size_t leftOut = 0;                                    ///< findings beyond the most that are run again
-  std::vector<InspectedInstruction> instructions;        ///< empty for code that cannot be decoded from its entry
-  std::map<std::string, std::string> sourcePaths;        ///< by the name in InstructionPlace: as the compiler had it
+  bool wasStopped =
+      false; ///< the request's time limit, which begins again, was over, or it was cancelled: timelines are missing
+  std::vector<InspectedInstruction> instructions; ///< empty for code that cannot be decoded from its entry
+  std::map<std::string, std::string> sourcePaths; ///< by the name in InstructionPlace: as the compiler had it
 };
 
 /// Makes the runs of the findings again, twice each: for the time of the accesses, and for the steps around them.

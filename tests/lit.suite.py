@@ -45,5 +45,7 @@ config.substitutions.append(("%numpy_python", (has_numpy or ["python3"])[0]))
 # For REQUIRES and UNSUPPORTED lines.
 if shutil.which("ptxas"):
     config.available_features.add("ptxas")
+if any(shutil.which(browser) for browser in ("chromium", "chromium-browser", "google-chrome")):
+    config.available_features.add("chromium")
 if config.heddle_sanitize:
     config.available_features.add("sanitize")

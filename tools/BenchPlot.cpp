@@ -62,17 +62,20 @@ std::vector<Svg> plotCollective(const PlotTitle &title, const std::vector<Benchm
                                 const std::string &peer) {
   SizeChart time = makeChart(rows, peer, [](const BenchmarkTimes &times) { return times.p50; });
   time.title = title.what + ": time";
-  time.subtitle = fmt::format("microseconds of one call, p50, by size in bytes; lower is better; {}", title.where);
+  time.subtitle = "microseconds of one call, p50, by size in bytes; lower is better";
+  time.footer = title.where;
   SizeChart bandwidth = makeChart(rows, peer, [](const BenchmarkTimes &times) { return times.busBandwidth; });
   bandwidth.title = title.what + ": bus bandwidth";
-  bandwidth.subtitle = fmt::format("GB/s of calls back to back, by size in bytes; higher is better; {}", title.where);
+  bandwidth.subtitle = "GB/s of calls back to back, by size in bytes; higher is better";
+  bandwidth.footer = title.where;
   return {draw(time), draw(bandwidth)};
 }
 
 std::vector<Svg> plotModules(const PlotTitle &title, const std::vector<ModuleBenchmark> &rows) {
   BarChart chart;
   chart.title = title.what;
-  chart.subtitle = fmt::format("microseconds of one run, p50; lower is better; {}", title.where);
+  chart.subtitle = "microseconds of one run, p50; lower is better";
+  chart.footer = title.where;
   chart.series = {"fused", "not fused"};
   for (const ModuleBenchmark &row : rows)
     chart.groups.push_back({row.module, {row.fused.times.p50, row.separate.times.p50}});
@@ -82,7 +85,8 @@ std::vector<Svg> plotModules(const PlotTitle &title, const std::vector<ModuleBen
 std::vector<Svg> plotBandwidths(const PlotTitle &title, const std::vector<BandwidthRow> &rows, double copy) {
   BarChart chart;
   chart.title = title.what;
-  chart.subtitle = fmt::format("GB/s of the bytes that the kernel must move, p50; higher is better; {}", title.where);
+  chart.subtitle = "GB/s of the bytes that the kernel must move, p50; higher is better";
+  chart.footer = title.where;
   chart.series = {"kernel"};
   for (const BandwidthRow &row : rows)
     chart.groups.push_back({row.shape, {row.bytesPerSecond / 1e9}});

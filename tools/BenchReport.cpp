@@ -242,6 +242,8 @@ void BenchReport::writePicture() const {
                   fmt::format("{} ranks{} on {}: {}", machine.devices.size(),
                               request.run.processes ? ", each a process," : "", request.run.driver,
                               machine.description)};
+  if (wrong) // who looks at the picture alone must see it
+    title.where += fmt::format("; {} elements are wrong", wrong);
   std::vector<std::vector<std::string>> table = {
       {"size (B)", "algorithm", "p50 (us)", "busbw (GB/s)", "p50 in place (us)", "busbw in place (GB/s)"}};
   if (hasPeer())

@@ -217,6 +217,8 @@ void Page::addSources() {
     page.add(fmt::format("<h3>{}</h3>\n", escapeHtml(file)));
     page.add(sourceExcerpt(*sources.lines(file), notes, 12));
   }
+  if (evidence.wasStopped)
+    page.paragraph("Timelines are missing: the time limit was over before all runs were made again.");
   if (evidence.leftOut)
     page.paragraph(fmt::format("{} findings have no timeline: the runs of the first {} were made again",
                                evidence.leftOut, result.findings.size() - evidence.leftOut));

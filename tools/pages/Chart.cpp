@@ -84,14 +84,22 @@ std::vector<double> evenSteps(double high) {
   return steps;
 }
 
-std::string legend(double x, double y, const std::vector<SizeChart::Series> &series) {
+constexpr double legendHeight = 18;
+
+/// As many names in a row as have room up to `right`; `rows` gets how many rows there are.
+std::string legend(double left, double right, double y, const std::vector<SizeChart::Series> &series, int &rows) {
   std::string drawn;
+  double x = left;
+  rows = 1;
   for (const SizeChart::Series &each : series) {
+    double width = 28 + 7.4 * double(each.name.size()) + 18;
+    if (x + width > right && x > left)
+      x = left, y += legendHeight, ++rows;
     drawn += fmt::format("<line x1=\"{0:.1f}\" y1=\"{1:.1f}\" x2=\"{2:.1f}\" y2=\"{1:.1f}\" style=\"stroke: "
                          "var(--series{3})\" stroke-width=\"2\"{4}/>\n",
                          x, y - 4, x + 22, each.colour % 4, each.isDashed ? " stroke-dasharray=\"4 3\"" : "");
     drawn += text(x + 28, y, each.name, "start", "strong");
-    x += 28 + 7.2 * double(each.name.size()) + 18;
+    x += width;
   }
   return drawn;
 }
@@ -149,7 +157,11 @@ std::string svgFile(const std::vector<Svg> &pictures) {
 
 Svg draw(const SizeChart &chart) {
   SizeFrame frame(chart);
-  std::string body = background(740, 384, chart.title, chart.subtitle) + legend(frame.left, 72, chart.series);
+  int rows = 1;
+  std::string names = legend(frame.left, frame.right + 30, 72, chart.series, rows);
+  frame.top += legendHeight * (rows - 1), frame.bottom += legendHeight * (rows - 1);
+  double height = frame.bottom + 66;
+  std::string body = background(740, height, chart.title, chart.subtitle) + names + text(20, height - 14, chart.footer);
   for (double step : frame.steps)
     body += line(frame.left, frame.y(step), frame.right, frame.y(step), "grid") +
             text(frame.left - 8, frame.y(step) + 4, fmt::format("{:.4g}", step), "end");
@@ -175,7 +187,7 @@ Svg draw(const SizeChart &chart) {
     body += fmt::format("<polyline class=\"curve\" style=\"stroke: var(--series{})\"{} points=\"{}\"/>\n{}",
                         series.colour % 4, series.isDashed ? " stroke-dasharray=\"4 3\"" : "", path, dots);
   }
-  return {740, 384, chart.title, body};
+  return {740, height, chart.title, body};
 }
 
 Svg draw(const BarChart &chart) {
@@ -191,8 +203,8 @@ Svg draw(const BarChart &chart) {
   std::vector<double> steps = evenSteps(most);
   auto x = [&](double value) { return left + value / steps.back() * (right - left); };
   double groupHeight = barHeight * double(std::max<size_t>(chart.series.size(), 1)) + gap;
-  double bottom = top + groupHeight * double(chart.groups.size()), height = bottom + 40;
-  std::string body = background(width, height, chart.title, chart.subtitle);
+  double bottom = top + groupHeight * double(chart.groups.size()), height = bottom + 60;
+  std::string body = background(width, height, chart.title, chart.subtitle) + text(20, height - 14, chart.footer);
   double at = 20;
   for (size_t i = 0; i < chart.series.size(); ++i) {
     body += fmt::format("<rect x=\"{:.1f}\" y=\"61\" width=\"12\" height=\"12\" style=\"fill: var(--series{})\"/>\n",

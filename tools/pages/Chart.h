@@ -31,7 +31,7 @@ struct SizeChart {
     unsigned colour = 0; ///< of four
     bool isDashed = false;
   };
-  std::string title, subtitle;
+  std::string title, subtitle, footer; ///< the footer says where the figures are from
   std::vector<Series> series;
 };
 Svg draw(const SizeChart &chart);
@@ -42,7 +42,7 @@ struct BarChart {
     std::string name;
     std::vector<double> values; ///< by series
   };
-  std::string title, subtitle;
+  std::string title, subtitle, footer;
   std::vector<std::string> series; ///< names
   std::vector<Group> groups;
   std::optional<double> reference; ///< a vertical line,

@@ -34,7 +34,7 @@ TEST(Html, AlignsColumnsOfNumbers) {
 }
 
 TEST(Chart, OneSizeAndEqualValuesHaveAnAxis) {
-  SizeChart chart{"t", "s", {{"Heddle", {{1024, 2.5}}}}};
+  SizeChart chart{"t", "s", "f", {{"Heddle", {{1024, 2.5}}}}};
   std::string svg = svgFile({draw(chart)});
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(svg, Not(HasSubstr("inf")));
@@ -42,15 +42,24 @@ TEST(Chart, OneSizeAndEqualValuesHaveAnAxis) {
 }
 
 TEST(Chart, LeavesOutWhatALogarithmCannotShow) {
-  SizeChart chart{"t", "s", {{"Heddle", {{0, 1}, {1024, 0}, {2048, 3}}}}};
+  SizeChart chart{"t", "s", "f", {{"Heddle", {{0, 1}, {1024, 0}, {2048, 3}}}}};
   std::string svg = svgFile({draw(chart)});
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(svg, Not(HasSubstr("inf")));
-  EXPECT_THAT(svgFile({draw(SizeChart{"t", "s", {}})}), Not(HasSubstr("nan")));
+  EXPECT_THAT(svgFile({draw(SizeChart{"t", "s", "f", {}})}), Not(HasSubstr("nan")));
+}
+
+TEST(Chart, LegendsThatAreWideHaveTwoRows) {
+  SizeChart chart{"t", "s", "f", {}};
+  for (unsigned i = 0; i < 4; ++i)
+    chart.series.push_back({"the name of a library, out of place", {{1024, 1}}, i});
+  double height = draw(chart).height;
+  chart.series.resize(2);
+  EXPECT_GT(height, draw(chart).height);
 }
 
 TEST(Chart, BarsOfNothing) {
-  std::string svg = svgFile({draw(BarChart{"t", "s", {"a"}, {{"x", {0}}}, {}, ""})});
+  std::string svg = svgFile({draw(BarChart{"t", "s", "f", {"a"}, {{"x", {0}}}, {}, ""})});
   EXPECT_THAT(svg, Not(HasSubstr("nan")));
   EXPECT_THAT(svg, HasSubstr(">0</text>"));
 }
