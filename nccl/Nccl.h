@@ -111,6 +111,8 @@ using Stream = struct StreamHandle *; ///< cudaStream_t
   X(ncclTeamRankToLsa)                                                                                                 \
   X(ncclTeamRankToWorld)                                                                                               \
   X(ncclTeamWorld)                                                                                                     \
+  X(ncclGetLsaMultimemDevicePointer)                                                                                   \
+  X(ncclGetPeerDevicePointer)                                                                                          \
   X(ncclParamBind)                                                                                                     \
   X(ncclParamGetI8)                                                                                                    \
   X(ncclParamGetI16)                                                                                                   \
