@@ -519,6 +519,21 @@ Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions 
   return planWith(PacketForm::LL, collective, chip, options);
 }
 
+Plan makePlanBeside(int reservedUnits, const Collective &collective, const Chip &chip, const PlanOptions &options) {
+  Plan plan = makePlan(collective, chip, options);
+  if (!plan.isGpu() || reservedUnits <= 0)
+    return plan;
+  int left = std::max({1, options.computeUnits - reservedUnits, options.computeUnits / 2});
+  if (plan.blocks <= left)
+    return plan;
+  PlanOptions fewer = options;
+  constexpr int mostDoubledWarps = 8;
+  bool hasRoom = plan.blocks / 2 <= left && plan.warps <= mostDoubledWarps && !plan.rowElements && !options.warps;
+  fewer.blocks = hasRoom ? plan.blocks / 2 : left >= 64 ? left / 32 * 32 : left;
+  fewer.warps = hasRoom ? plan.warps * 2 : options.warps; // as many threads
+  return makePlan(collective, chip, fewer);
+}
+
 static std::string describePackets(const Plan &plan) {
   if (!plan.hasPackets())
     return "";

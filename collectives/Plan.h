@@ -100,6 +100,11 @@ struct Plan {
 /// Throws Error{Input} for a collective that checkCollective refuses and for options out of range.
 Plan makePlan(const Collective &collective, const Chip &chip, const PlanOptions &options = {});
 
+/// The same with fewer blocks than there are compute units, less `reservedUnits`, on GPUs: beside kernels of others
+/// that take all of a unit's registers and wait for ranks, as NCCL's do. Where both come in other orders on other
+/// ranks, one without room would be waited for without an end. `options.computeUnits` is above 0.
+Plan makePlanBeside(int reservedUnits, const Collective &collective, const Chip &chip, const PlanOptions &options);
+
 /// Tiles that each block has in the first round: a round of a direct algorithm has room for more than there are.
 int64_t tilesOfRound(const Plan &plan);
 

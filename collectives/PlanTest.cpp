@@ -64,6 +64,27 @@ int64_t lastOneShot(const Chip &chip) {
 }
 
 // What the H200's table would say is the same for both.
+// As many threads where warps can take the place of blocks; the same form of packets.
+TEST(PlanOfAChip, LeavesUnitsToOtherKernels) {
+  for (int ranks : {2, 4, 8})
+    for (int64_t elements = 64; elements <= (int64_t(4) << 20); elements *= 2) {
+      Collective collective;
+      collective.ranks = ranks, collective.inner = elements, collective.type = ElementType::BF16;
+      PlanOptions options;
+      options.computeUnits = 132;
+      Plan usual = makePlan(collective, sm90Chip, options);
+      Plan beside = makePlanBeside(32, collective, sm90Chip, options);
+      EXPECT_LE(beside.blocks, 100);
+      EXPECT_EQ(beside.algorithm, usual.algorithm);
+      EXPECT_EQ(beside.packets, usual.packets);
+      EXPECT_EQ(beside.rounds == 1, usual.rounds == 1);
+      EXPECT_GE(beside.blocks * beside.warps * 4, usual.blocks * usual.warps * 3) << elements;
+      EXPECT_EQ(planKey(makePlanBeside(0, collective, sm90Chip, options)), planKey(usual));
+      options.computeUnits = 4;
+      EXPECT_LE(makePlanBeside(32, collective, sm90Chip, options).blocks, 2);
+    }
+}
+
 TEST(PlanOfAChip, WithoutMeasurementsFollowsItsLinks) {
   Chip slow = onSwitch(20'000'000'000), fast = onSwitch(2'000'000'000'000);
   EXPECT_LT(lastOneShot(slow), lastOneShot(fast));

@@ -130,13 +130,6 @@ struct Request {
   bool isCaptured;
 };
 
-/// Most program instances where each is to find a compute unit of its own beside kernels of others; one of those may
-/// take a unit's registers whole. Multiples of 32 on large devices.
-int mostBlocks(int units, int reserved) {
-  int left = std::max(units - reserved, units / 2);
-  return left >= 64 ? left / 32 * 32 : std::max(1, left);
-}
-
 Request readRequest(const CommunicatorObject &object, const heddle_collective_request *given) {
   const Communicator &group = *object.group;
   requirePointer(given, "request", "a collective");
@@ -159,13 +152,7 @@ Request readRequest(const CommunicatorObject &object, const heddle_collective_re
   PlanOptions options;
   options.algorithm = request.algorithm ? request.algorithm : "";
   options.computeUnits = group.computeUnits();
-  const Chip &chip = object.device->chip();
-  Plan plan = makePlan(collective, chip, options);
-  int most = mostBlocks(group.computeUnits(), object.reservedUnits);
-  if (object.reservedUnits && plan.isGpu() && plan.blocks > most) {
-    options.blocks = most;
-    plan = makePlan(collective, chip, options);
-  }
+  Plan plan = makePlanBeside(object.reservedUnits, collective, object.device->chip(), options);
   return {plan, request.captured == 1};
 }
 

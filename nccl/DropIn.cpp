@@ -246,8 +246,9 @@ Result endNow(Comm comm, const std::function<Result()> &endNccl) {
     return endNccl();
   Table::shared().forget(comm);
   std::shared_ptr<Entry> entry = Table::shared().take(comm);
-  if (entry && entry->wasCaptured()) {
+  if (entry && (entry->wasCaptured() || entry->isPreparing()))
     entry->abort("its communicator was aborted");
+  if (entry && entry->wasCaptured()) {
     (void)new std::shared_ptr<Entry>(std::move(entry));
   }
   std::thread ending;

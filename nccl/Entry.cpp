@@ -25,6 +25,18 @@ int heddleKind(Call::Kind kind) {
   return kinds[int(kind)];
 }
 
+heddle_collective_request requestFor(const Call &call, bool captured) {
+  int reduction = reduces(call.kind) ? reductionNumber(call.reduction) : 0;
+  return {sizeof(heddle_collective_request),
+          typeName(call.type),
+          nullptr,
+          int64_t(call.count),
+          heddleKind(call.kind),
+          reduction,
+          0,
+          captured ? 1 : 0};
+}
+
 } // namespace
 
 const char *typeName(int type) {
@@ -102,9 +114,7 @@ Entry::Prepared Entry::choose(const Call &call) const {
     return no("type " + std::to_string(call.type));
   if (reduces(call.kind) && reductionNumber(call.reduction) < 0)
     return no("reduction " + std::to_string(call.reduction));
-  heddle_collective_request request = {
-      sizeof request, typeName(call.type), nullptr, int64_t(call.count), heddleKind(call.kind), 0, 0, 0};
-  request.reduction = reduces(call.kind) ? reductionNumber(call.reduction) : 0;
+  heddle_collective_request request = requestFor(call, false);
   heddle_collective_plan plan = {sizeof plan, nullptr, 0, 0, 0};
   if (heddle->communicator_plan(group, &request, &plan))
     return no(heddle->error_text());
@@ -128,11 +138,11 @@ Entry::Decision Entry::decide(const Call &call) {
   bool captures = isCapturing(call.stream);
   heddle_collective &place = captures ? own.captured : own.eager;
   if (own.reason.empty() && !place) {
-    heddle_collective_request request = {
-        sizeof request,  typeName(call.type), nullptr, int64_t(call.count), heddleKind(call.kind), 0, 0,
-        captures ? 1 : 0};
-    request.reduction = reduces(call.kind) ? reductionNumber(call.reduction) : 0;
-    if (heddle->communicator_prepare(group, &request, &place)) { // on all ranks
+    heddle_collective_request request = requestFor(call, captures);
+    ++preparing;
+    heddle_status status = heddle->communicator_prepare(group, &request, &place);
+    --preparing;
+    if (status) { // on all ranks
       own.reason = heddle->error_text();
       if (heddle_status ended = heddle->communicator_check_group(group))
         return {nullptr, captures, "", fail(ended)};
@@ -146,7 +156,8 @@ Entry::Decision Entry::decide(const Call &call) {
 
 Result Entry::perform(const Call &call, const Decision &decision) {
   std::lock_guard lock(mutex);
-  hasCaptured |= decision.captures;
+  if (decision.captures)
+    hasCaptured = true;
   heddle_status status =
       heddle->collective_launch(decision.collective, streamOver(call.stream), reinterpret_cast<uint64_t>(call.input),
                                 reinterpret_cast<uint64_t>(call.output));
@@ -224,11 +235,6 @@ void Entry::abort(const char *reason) {
 void Entry::waitForWork() {
   if (isServed())
     (void)heddle->communicator_synchronize(group);
-}
-
-bool Entry::wasCaptured() {
-  std::lock_guard lock(mutex);
-  return hasCaptured;
 }
 
 } // namespace heddle::dropin

@@ -3,6 +3,7 @@
 // prepared. The handle that programs have stays NCCL's.
 #pragma once
 #include "nccl/Libraries.h"
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -63,8 +64,10 @@ public:
   Result checkForErrors();
   std::string lastError();
   void abort(const char *reason);
-  void waitForWork(); ///< that was put into streams; errors are for checkForErrors
-  bool wasCaptured(); ///< graphs may have its work
+  /// Whether a thread waits for other ranks in `decide`.
+  bool isPreparing() const { return preparing > 0; }
+  void waitForWork();                              ///< that was put into streams; errors are for checkForErrors
+  bool wasCaptured() const { return hasCaptured; } ///< graphs may have its work
 
   const Comm comm;
   const int rank, ranks;
@@ -96,7 +99,8 @@ private:
   bool isHost = false;
   heddle_device device = nullptr;
   heddle_communicator group = nullptr;
-  bool hasCaptured = false;
+  std::atomic<bool> hasCaptured = false; ///< read while another thread prepares, which holds the mutex
+  std::atomic<int> preparing = 0;
 
   std::mutex mutex;
   std::unordered_map<Key, Prepared, KeyHash> prepared;

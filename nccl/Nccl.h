@@ -100,6 +100,19 @@ using Stream = struct StreamHandle *; ///< cudaStream_t
   X(ncclPutSignal)                                                                                                     \
   X(ncclSignal)                                                                                                        \
   X(ncclWaitSignal)                                                                                                    \
+  X(ncclDevCommCreate)                                                                                                 \
+  X(ncclDevCommDestroy)                                                                                                \
+  X(ncclGinBarrierCreateRequirement)                                                                                   \
+  X(ncclLLA2ACalcSlots)                                                                                                \
+  X(ncclLLA2ACreateRequirement)                                                                                        \
+  X(ncclLsaBarrierCreateRequirement)                                                                                   \
+  X(ncclTeamLsa)                                                                                                       \
+  X(ncclTeamRail)                                                                                                      \
+  X(ncclTeamRankToLsa)                                                                                                 \
+  X(ncclTeamRankToWorld)                                                                                               \
+  X(ncclTeamWorld)                                                                                                     \
+  X(ncclGetLsaMultimemDevicePointer)                                                                                   \
+  X(ncclGetPeerDevicePointer)                                                                                          \
   X(ncclParamBind)                                                                                                     \
   X(ncclParamGetI8)                                                                                                    \
   X(ncclParamGetI16)                                                                                                   \

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What GpuStreamTest.cpp does not test for both vendors: times, threads, and what waits for what.
+#include "runtime/Driver.h"
+#include "runtime/drivers/gpu/GpuStream.h"
 #include "tests/fake_cuda/CudaTestSupport.h"
 #include <atomic>
 #include <chrono>
@@ -81,6 +83,37 @@ TEST_F(CudaStreamTest, GraphsReplayWhatWasCaptured) {
   EXPECT_EQ(ran, 2);
   EXPECT_EQ(inside, std::vector<uint8_t>(64, 2));
   EXPECT_EQ(fake.launches.size(), 2u);
+}
+
+TEST_F(CudaStreamTest, CapturesAreToldApart) {
+  auto adopted = device->adoptStream(static_cast<GpuStream &>(*stream).raw());
+  auto other = device->createStream();
+  EXPECT_EQ(adopted->queue(), stream->queue());
+  EXPECT_NE(other->queue(), stream->queue());
+  EXPECT_EQ(adopted->captureId(), 0u);
+  stream->beginCapture();
+  other->beginCapture();
+  EXPECT_NE(adopted->captureId(), 0u);
+  EXPECT_EQ(adopted->captureId(), stream->captureId());
+  EXPECT_NE(other->captureId(), stream->captureId());
+  stream->endCapture();
+  other->endCapture();
+  EXPECT_EQ(stream->captureId(), 0u);
+  fake.failures["cuStreamGetCaptureInfo_v3"] = {1, 1};
+  EXPECT_CONTAINS(messageOf([&] { adopted->captureId(); }), "cuStreamGetCaptureInfo_v3");
+}
+
+// What a thread is allowed while it lives, and what it had before is put back.
+TEST_F(CudaStreamTest, AThreadIsAllowedWhatCapturesOfOthersForbid) {
+  {
+    auto outer = device->allowInCaptures();
+    EXPECT_TRUE(outer);
+    auto inner = device->allowInCaptures();
+  }
+  EXPECT_EQ(fake.count("cuThreadExchangeStreamCaptureMode"), 4);
+  fake.failures["cuThreadExchangeStreamCaptureMode"] = {1, 1};
+  EXPECT_FALSE(device->allowInCaptures());
+  EXPECT_EQ(openDevice("host")->allowInCaptures(), nullptr);
 }
 
 TEST_F(CudaStreamTest, ThreadsShareADeviceAndAStream) {
