@@ -305,6 +305,10 @@ int measure(TuneVerbRequest &request) {
                             : result.error));
       results.push_back(result);
     });
+  } catch (const TuneCancelled &) {
+    line.clear();
+    printResults(request, results); // those that are done
+    throw;
   } catch (const TuneDeviceLost &error) {
     line.clear();
     if (request.worker.empty())
