@@ -35,10 +35,20 @@ std::vector<std::string> shapesOf(const TuneRequest &request) {
   return request.shapes.empty() ? std::vector<std::string>{""} : request.shapes;
 }
 
+/// Also checks the contents that are given, and the call.
 BoundCall bindShape(const TuneRequest &request, const std::string &shape, const Chip &chip) {
   LibraryRequest library = request.library;
   library.shape = shape;
-  return bindLibraryCall(library, chip);
+  BoundCall bound = bindLibraryCall(library, chip);
+  Call call = checkCall(bound.kernel, bound.request);
+  if (!bound.given.empty() && bound.kernel.checkContents) {
+    HostArrays known = bound.given;
+    for (const auto &[name, type] : call.inputs)
+      if (!known.count(name))
+        known[name] = {type, bound.kernel.contents ? bound.kernel.contents(call, name, 1) : ""};
+    bound.kernel.checkContents(call, known);
+  }
+  return bound;
 }
 
 DeviceClockOptions clockOptions(const TuneRequest &request, bool isCareful,
@@ -119,10 +129,8 @@ std::function<void(const SearchProgress &)> progressOf(const TuneRequest &reques
 void tuneLibraryKernel(const TuneRequest &request, const std::function<void(const TuneResult &)> &done) {
   std::vector<std::string> shapes = shapesOf(request);
   std::shared_ptr<Device> device = openDevice(request.library.device);
-  for (const std::string &shape : shapes) { // what can be refused is refused before anything is measured
-    BoundCall bound = bindShape(request, shape, device->chip());
-    checkCall(bound.kernel, bound.request);
-  }
+  for (const std::string &shape : shapes) // what can be refused is refused before anything is measured
+    bindShape(request, shape, device->chip());
   Database database(tuningDatabasePath());
   auto compiled = std::make_shared<CompiledPackages>();
   const double end = request.budgetSeconds > 0 ? now() + request.budgetSeconds : 0;

@@ -20,7 +20,7 @@ struct TuneRequest {
   uint64_t seed = 1;
   double margin = 0.03;    ///< by which the default must be beaten
   bool isCold = false;     ///< caches are emptied before each call
-  std::string forceBefore; ///< measures again what was measured before this time, `2026-11-27T22:00:00Z`
+  std::string forceBefore; ///< measures again what was not measured after this time, `2026-11-27T22:00:00Z`
   bool replays = false;    ///< decides again from the database's measurements, and makes none
   int threads = 0;         ///< that compile at the same time; 0: one for each processor, at most 16
   std::function<void(const TuneProgress &)> progress = nullptr;

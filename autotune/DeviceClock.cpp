@@ -49,7 +49,7 @@ public:
       begin();
     const Candidate &chosen = space.candidates[candidate];
     try {
-      auto prepared = std::make_unique<Prepared>(device, chosen.call, chosen.plan, packages);
+      std::unique_ptr<Prepared> prepared = load(chosen, packages);
       for (const NamedArray &result : chosen.plan.results)
         if (result.type.sizeBytes())
           stream->fill(buffers.at(result.name), unwritten);
@@ -70,6 +70,8 @@ public:
   }
 
   double measure(size_t candidate) {
+    if (!runners.count(candidate)) // another one needed its memory
+      prepare(candidate);
     try {
       Runner &runner = runners.at(candidate);
       if (callsOfSample == 0)
@@ -103,6 +105,19 @@ private:
     if (options.isCold)
       flushed = device->allocate(flushBytes, "flushed");
     stream->synchronize();
+  }
+
+  /// Temporaries may be large: where they do not fit, those of the other candidates go.
+  std::unique_ptr<Prepared> load(const Candidate &chosen, const std::vector<std::shared_ptr<const Package>> &packages) {
+    auto make = [&] { return std::make_unique<Prepared>(device, chosen.call, chosen.plan, packages); };
+    try {
+      return make();
+    } catch (const Error &error) {
+      if (error.kind != ErrorClass::Environment || runners.empty())
+        throw;
+    }
+    runners.clear();
+    return make();
   }
 
   Buffer &addBuffer(const std::string &name, const ArrayType &type) {

@@ -78,6 +78,27 @@ TEST_F(Tuning, what_was_chosen_with_another_driver) {
   EXPECT_CONTAINS(report.outcome.reason, "the choice of before");
 }
 
+/// There is memory for the temporaries of one candidate at a time.
+TEST(DeviceMemory, candidates_take_turns) {
+  ::setenv("HEDDLE_HOST_MEMORY", "1536K", 1);
+  std::shared_ptr<Device> device = openDevice("host:3"); // which is not open yet
+  ::unsetenv("HEDDLE_HOST_MEMORY");
+  LibraryKernel roomy = seven;
+  roomy.plan = [](const Call &call) {
+    Plan plan = planOfSeven(call);
+    plan.temporaries = {{"scratch", {ElementType::I8, {1 << 20}}}};
+    return plan;
+  };
+  CallRequest request{.inputs = arraysOfShape(roomy, {{"N", 100}}, ElementType::F32), .options = {{"fault", "0"}}};
+  Space space = makeSpace(roomy, request);
+  ASSERT_EQ(space.candidates.size(), 2u);
+  DeviceClock clock(device, roomy, space, {}, {});
+  for (size_t candidate : {0, 1})
+    clock.prepare(candidate);
+  for (size_t candidate : {0, 1, 0})
+    EXPECT_GT(clock.measure(candidate), 0);
+}
+
 TEST_F(Tuning, nothing_to_replay) {
   CallRequest request{.inputs = arraysOfShape(seven, {{"N", 8}}, ElementType::F32), .options = {}};
   TuneOptions options;

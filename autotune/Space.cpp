@@ -138,6 +138,10 @@ public:
     standard.plan = planCall(kernel, standard.call);
     known[identityOf(standard.plan, *request.chip)] = textOf({});
     space.candidates.push_back(std::move(standard));
+    for (const std::string &count : kernel.tuning.counts)
+      if (!space.candidates[0].call.extents.count(count))
+        throw internalError(
+            fmt::format("kernel `{}` declares `{}` as a count for tuning, and has no such extent", kernel.name, count));
     for (const TuningVariant &variant : variantsOf(kernel)) {
       checkVariant(kernel, variant);
       for (const Configuration &configuration : configurationsOf(kernel, variant, request))
@@ -225,10 +229,10 @@ std::string whyImpossible(const Step &step, const Chip &chip) {
   if (threads > chip.threadsPerBlock)
     return fmt::format("{} warps are {} threads, and a block has at most {}", step.warps, threads,
                        chip.threadsPerBlock);
-  TileSize tile = largestTile(step.text);
-  if (int64_t registers = tile.bytes / 4 / threads; registers >= chip.registersPerThread)
-    return fmt::format("a tile of {} elements takes {} registers of each of {} threads, which have {}", tile.elements,
-                       registers, threads, chip.registersPerThread);
+  const int64_t numbers = std::max(largestTile(step.text).elements, step.heldNumbers);
+  if (int64_t registers = numbers / threads; registers >= chip.registersPerThread)
+    return fmt::format("a block of {} threads holds {} numbers, {} registers of each thread, which has {}", threads,
+                       numbers, registers, chip.registersPerThread);
   if (int64_t bytes = transposedBytes(step.text); bytes > chip.sharedMemoryBytes)
     return fmt::format("a transposed tile takes {} bytes of shared memory, and a block has {}", bytes,
                        chip.sharedMemoryBytes);

@@ -50,6 +50,14 @@ TEST(Space, a_declaration_of_what_there_is_not) {
   EXPECT_CONTAINS(messageOf([&] { makeSpace(kernel, request); }), "declares `blok` for tuning");
   kernel.tuning.variants = {{{{"method", "atomics"}}, {"block"}}};
   EXPECT_CONTAINS(messageOf([&] { makeSpace(kernel, request); }), "declares `method=atomics` for tuning");
+  kernel.tuning.variants = {};
+  kernel.tuning.counts = {"T"};
+  EXPECT_CONTAINS(messageOf([&] { makeSpace(kernel, request); }), "declares `T` as a count for tuning");
+  kernel.tuning.counts = {};
+  kernel.tuning.example = {{"M", 1}};
+  kernel.name = "other";
+  EXPECT_CONTAINS(messageOf([&] { versionOf(kernel); }),
+                  "the example that kernel `other` declares for tuning is refused");
 }
 
 TEST(Space, what_a_caller_chose_stays) {
@@ -97,8 +105,12 @@ TEST(Space, what_the_chip_cannot_run) {
               "tensor<512x1024xf16> -> tensor<1024x512xf16>\n";
   step.warps = 4;
   EXPECT_EQ(whyImpossible(step, sm90Chip),
-            "a tile of 65536 elements takes 512 registers of each of 128 threads, which have 255");
+            "a block of 128 threads holds 65536 numbers, 512 registers of each thread, which has 255");
   step.warps = 16;
+  step.heldNumbers = 4 * 65536; // as many such tiles
+  EXPECT_EQ(whyImpossible(step, sm90Chip),
+            "a block of 512 threads holds 262144 numbers, 512 registers of each thread, which has 255");
+  step.heldNumbers = 0;
   EXPECT_EQ(whyImpossible(step, sm90Chip),
             "a transposed tile takes 1048576 bytes of shared memory, and a block has 232448");
   step.text = "";

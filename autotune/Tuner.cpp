@@ -98,7 +98,7 @@ TuneReport tuneCall(const LibraryKernel &kernel, const CallRequest &request, con
     return report;
   }
   std::optional<TunedResult> known = database.find(report.key);
-  if (known && known->measuredAt >= options.forceBefore) {
+  if (known && known->measuredAt > options.forceBefore) {
     report.result = *known;
     report.wasKnown = true;
     recall(report, space, database, options);

@@ -10,8 +10,8 @@ namespace heddle::autotune {
 struct TuneOptions {
   SearchSettings search;
   SearchControl control;
-  /// Also where the database has a result for the key that was measured before this time (TunedResult::measuredAt): it
-  /// becomes the choice of before. Empty: what the database has is taken.
+  /// Also where the database has a result for the key, unless it was measured after this time
+  /// (TunedResult::measuredAt): it becomes the choice of before. Empty: what the database has is taken.
   std::string forceBefore;
   bool replays = false; ///< decides again from what the database has, and measures nothing
 };

@@ -18,9 +18,16 @@ namespace {
 constexpr int mostFaults = 100; ///< each takes a candidate away, or makes the search careful
 
 std::atomic<bool> interrupted = false;
+std::atomic<pid_t> runningWorker = 0;
 
 void onSignal(int) {
   interrupted = true;
+}
+
+/// The worker ends in order, and then this process does.
+void forwardSignal(int signal) {
+  if (pid_t worker = runningWorker)
+    ::kill(worker, signal);
 }
 
 /// The exit status of one worker.
@@ -37,16 +44,19 @@ int runWorker(const std::vector<std::string> &words, pid_t &worker) {
     throw environmentError(fmt::format("a process for the tuner: {}", std::strerror(errno)));
   if (worker == 0) { // nothing here may allocate
     std::signal(SIGINT, SIG_DFL);
+    std::signal(SIGTERM, SIG_DFL);
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent)
       ::_exit(int(ErrorClass::Environment));
     ::execv("/proc/self/exe", raw.data());
     ::_exit(int(ErrorClass::Environment));
   }
+  runningWorker = worker;
   int status = 0;
   while (::waitpid(worker, &status, 0) < 0)
     if (errno != EINTR)
       throw environmentError(fmt::format("waiting for the tuner's process: {}", std::strerror(errno)));
+  runningWorker = 0;
   return status;
 }
 
@@ -65,6 +75,7 @@ int superviseWorkers(const std::string &time) {
   words.push_back("--worker");
   words.push_back(time);
   std::signal(SIGINT, SIG_IGN); // the worker has it too, and ends in order
+  std::signal(SIGTERM, forwardSignal);
   for (int fault = 0; fault < mostFaults; ++fault) {
     pid_t worker = 0;
     int status = runWorker(words, worker);

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
+#include <ctime>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
@@ -278,9 +279,19 @@ int printResults(const TuneVerbRequest &request, const std::vector<TuneResult> &
   return hasErrors ? int(ErrorClass::Environment) : 0;
 }
 
+/// Of what the command line gave, the part that this worker has: earlier ones may have ended.
+void shortenBudget(TuneVerbRequest &request) {
+  std::tm parts = {};
+  if (request.tune.budgetSeconds == 0 || !::strptime(request.worker.c_str(), "%Y-%m-%dT%H:%M:%SZ", &parts))
+    return;
+  double passed = std::difftime(std::time(nullptr), ::timegm(&parts));
+  request.tune.budgetSeconds = std::max(1.0, request.tune.budgetSeconds - std::max(passed, 0.0));
+}
+
 int measure(TuneVerbRequest &request) {
   if (!request.worker.empty()) {
     becomeWorker();
+    shortenBudget(request);
     request.tune.isCancelled = isInterrupted;
   }
   ProgressLine line;
@@ -305,6 +316,10 @@ int measure(TuneVerbRequest &request) {
                             : result.error));
       results.push_back(result);
     });
+  } catch (const TuneCancelled &) {
+    line.clear();
+    printResults(request, results); // those that are done
+    throw;
   } catch (const TuneDeviceLost &error) {
     line.clear();
     if (request.worker.empty())

@@ -117,13 +117,16 @@ Step rowsStep(const Call &call, const std::string &name, const RowsView &view) {
     writer.stride("x_matrix", view.matrixStride);
     writer.count("rows", view.rows);
   }
-  return writer.finish({blocksFor(total, rows), 1, 1}, call.tile("warps", view.columns > 8192 ? 8 : 4),
-                       [&](const TypedArguments &values) {
-                         RowsBody body{writer, values, how, blocksFor(view.columns, block), stacked, total % rows == 0};
-                         choose(Rows(), rows, [&]<int64_t r>() {
-                           choose(Blocks(), block, [&]<int64_t b>() { quantiseRows<r, b>(body); });
-                         });
-                       });
+  const int64_t pieces = blocksFor(view.columns, block);
+  Step step = writer.finish({blocksFor(total, rows), 1, 1}, call.tile("warps", view.columns > 8192 ? 8 : 4),
+                            [&](const TypedArguments &values) {
+                              RowsBody body{writer, values, how, pieces, stacked, total % rows == 0};
+                              choose(Rows(), rows, [&]<int64_t r>() {
+                                choose(Blocks(), block, [&]<int64_t b>() { quantiseRows<r, b>(body); });
+                              });
+                            });
+  step.heldNumbers = pieces <= mostPieces ? pieces * rows * block : 0;
+  return step;
 }
 
 } // namespace heddle::kernels

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Ends `heddle tune` once the database has some measurements, and says how it goes on: stop_tune.py kill|fault|interrupt
-kills all its processes, gives a fault to the one that measures, or sends Ctrl-C."""
+"""Ends `heddle tune` once the database has some measurements, and says how it goes on: stop_tune.py
+kill|fault|interrupt|terminate kills all its processes, gives a fault to the one that measures, sends Ctrl-C or SIGTERM."""
 import json
 import os
 import pathlib
@@ -43,9 +43,12 @@ if how == "fault":
     os.kill(worker, signal.SIGABRT)
     out = finish(process)
 else:
-    os.killpg(process.pid, signal.SIGKILL if how == "kill" else signal.SIGINT)
-    finish(process)
-    print(f"ended with {measurements()} measurements")
+    if how == "terminate":
+        process.terminate()  # the first process alone
+    else:
+        os.killpg(process.pid, signal.SIGKILL if how == "kill" else signal.SIGINT)
+    out = finish(process)
+    print(f"ended with {measurements()} measurements, and {len(json.loads(out or b'{}').get('shapes', []))} shapes")
     out = subprocess.run(COMMAND, check=True, stdout=subprocess.PIPE).stdout
 shapes = json.loads(out)["shapes"]
 print(f"resumed: {any(shape['resumed'] for shape in shapes)}, {sum(shape['measurements'] for shape in shapes)} more")
