@@ -7,6 +7,8 @@
 
 namespace heddle::hlo {
 
+struct WindowDimension; // WrittenOut.cpp
+
 class InstructionParser {
 public:
   InstructionParser(ParseContext &context, Computation &computation)
@@ -50,6 +52,17 @@ private:
   int parseStartedOperand(const Definition &definition);
   Binding parseSecondHalf(const Definition &definition);
   Binding finishDefinition(Definition &definition, Instruction instruction);
+  /// Of a conditional all branches are called, and the results of one are selected.
+  Binding finishConditional(Definition &definition, const Instruction &conditional);
+  /// A reduce-window is a gather of the windows and a reduce.
+  Binding finishReduceWindow(Definition &definition, const Instruction &reduction);
+  /// A convolution is a gather of the windows and a dot.
+  Binding finishConvolution(Definition &definition, const Instruction &convolution);
+  /// [results of the active dimensions..., the dimensions of the value, where active ones are the window].
+  int gatherWindows(int value, int padding, std::vector<WindowDimension> &window, Location location);
+  int reshape(int value, const std::vector<int64_t> &dimensions, Location location);
+  std::vector<int> selectorsOf(const Definition &definition, const Instruction &conditional, size_t branches);
+  int append(Instruction instruction, Location location, const Shape *declared = nullptr);
   void check(Location location, Instruction &instruction, const Shape *declared);
   const Binding &lookUp(const std::string &name, Location location);
   void nameInlineOperands();
@@ -63,5 +76,14 @@ private:
   std::unordered_map<std::string, Binding> names;
   std::map<int, Started> started; ///< by instruction index
 };
+
+template <typename Action>
+auto InstructionParser::located(Location location, Action action) {
+  try {
+    return action();
+  } catch (const Error &error) {
+    cursor.fail(location, error.what(), error.notes);
+  }
+}
 
 } // namespace heddle::hlo
