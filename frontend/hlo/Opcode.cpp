@@ -134,9 +134,7 @@ constexpr auto refused = std::to_array<std::string_view>({
     "send",
     "send-done",
     "set-dimension-size",
-    "sort",
     "stochastic-convert",
-    "topk",
     "triangular-solve",
 });
 

@@ -138,7 +138,7 @@ const std::vector<Rule> &rules() {
       {"dimensions",
        "dimensions={d}",
        {Broadcast, Transpose, Concatenate, Reverse, Reduce, AllGather, ReduceScatter},
-       {AllToAll},
+       {AllToAll, Call},
        [](ParseContext &c, Instruction &i) { i.dimensions = braced(c); }},
       {"iota_dimension",
        "iota_dimension=d",
@@ -188,6 +188,8 @@ const std::vector<Rule> &rules() {
        {},
        [](ParseContext &c, Instruction &i) { i.gather.sliceSizes = braced(c); }},
       {"window", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.window = c.cursor.rawValue(); }},
+      {"k", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.count = c.cursor.integer(); }},
+      {"largest", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.largest = c.cursor.boolean(); }},
       {"dim_labels", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.labels = c.cursor.rawValue(); }},
       {"feature_group_count",
        "",
@@ -279,6 +281,7 @@ const std::set<std::string, std::less<>> companions = {
     "mode",
     "parameter_replication",
     "indices_are_sorted",
+    "is_stable",
 };
 
 bool has(const Opcodes &opcodes, Opcode opcode) {

@@ -18,6 +18,8 @@ struct ParseContext {
   std::string window = {};        ///< of the reduce-window or convolution that is being read, as written
   std::string labels = {};        ///< dim_labels of the convolution that is being read
   int64_t featureGroups = 1, batchGroups = 1;
+  int64_t count = -1; ///< k of the topk that is being read
+  bool largest = true;
 };
 
 enum class AttributePlace {

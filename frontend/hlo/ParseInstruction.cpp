@@ -14,9 +14,10 @@ static constexpr int deepestInlineOperand = 32;
 
 // Operations that are read as several others (WrittenOut.cpp).
 static constexpr std::string_view conditionalText = "conditional", reduceWindowText = "reduce-window",
-                                  convolutionText = "convolution";
+                                  convolutionText = "convolution", sortText = "sort", topText = "topk";
 static bool isWrittenOut(std::string_view text) {
-  return text == conditionalText || text == reduceWindowText || text == convolutionText;
+  return text == conditionalText || text == reduceWindowText || text == convolutionText || text == sortText ||
+         text == topText;
 }
 
 int InstructionParser::parseInstruction() {
@@ -74,6 +75,12 @@ InstructionParser::Binding InstructionParser::parseDefinition(const std::string 
     return finishReduceWindow(definition, instruction);
   if (definition.text == convolutionText)
     return finishConvolution(definition, instruction);
+  if (definition.text == sortText)
+    return finishSort(definition, instruction);
+  if (definition.text == topText)
+    return finishTop(definition, instruction);
+  if (!instruction.dimensions.empty() && instruction.opcode == Opcode::Call)
+    cursor.fail(location, fmt::format("'{}' has no dimensions", definition.text));
   if (!context.window.empty() || !context.labels.empty())
     cursor.fail(location, fmt::format("'{}' has no window", definition.text),
                 {"'reduce-window' and 'convolution' have"});

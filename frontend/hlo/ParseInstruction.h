@@ -58,6 +58,24 @@ private:
   Binding finishReduceWindow(Definition &definition, const Instruction &reduction);
   /// A convolution is a gather of the windows and a dot.
   Binding finishConvolution(Definition &definition, const Instruction &convolution);
+  /// A sort is a gather in the order of ranks, which are counted.
+  Binding finishSort(Definition &definition, const Instruction &sort);
+  Binding finishTop(Definition &definition, const Instruction &top);
+  /// Of values [batch, n, n], whether j comes before i: s32 [batch, n], for each rank its index. Equal ones keep their
+  /// order.
+  int orderOf(int before, int after, Location location);
+  int take(int value, int order, Location location);
+  /// The operations of a comparison of scalars on arrays.
+  int applyToArrays(const Computation &region, const std::vector<int> &arguments, Location location);
+  int convert(int value, DType type, Location location);
+  int broadcast(int value, const std::vector<int64_t> &dimensions, const std::vector<int64_t> &sizes,
+                Location location);
+  int iota(const std::vector<int64_t> &sizes, int64_t dimension, Location location);
+  int compare(int left, CompareDirection direction, int right, Location location, bool totalOrder = false);
+  /// [batch, size of the dimension], and back.
+  int toRows(int value, int64_t dimension, Location location);
+  int fromRows(int value, const Shape &shape, int64_t dimension, Location location);
+  const Shape &shapeOf(int value) const { return computation.instructions[size_t(value)].shape; }
   /// [results of the active dimensions..., the dimensions of the value, where active ones are the window].
   int gatherWindows(int value, int padding, std::vector<WindowDimension> &window, Location location);
   int reshape(int value, const std::vector<int64_t> &dimensions, Location location);

@@ -21,7 +21,7 @@ TEST(HloRefused, unknown_opcodes_with_the_nearest) {
 }
 
 TEST(HloRefused, opcodes_that_are_not_supported) {
-  for (const char *opcode : {"sort", "ragged-all-to-all", "custom-call", "scatter", "fft", "copy-start"})
+  for (const char *opcode : {"map", "ragged-all-to-all", "custom-call", "scatter", "fft", "copy-start"})
     EXPECT_CONTAINS(refusedLine("f32[2]", fmt::format("q = f32[2] {}(p)", opcode)),
                     fmt::format("t.hlo:8:12: '{}' is not supported\ndocs/hlo.md lists", opcode));
 }
@@ -61,6 +61,21 @@ TEST(HloRefused, windows_that_do_not_fit) {
   EXPECT_CONTAINS(refusedLine("f32[]", "q = call(p, p), to_apply=add, window={size=1}"), "'call' has no window");
   EXPECT_CONTAINS(refusedLine("f32[2]", "q = reduce-window(p), window={size=1}, to_apply=add"),
                   "'reduce-window' takes a value, an initial value and to_apply, got 1 operands");
+}
+
+TEST(HloRefused, sorts_that_do_not_fit) {
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] sort(p), to_apply=add"),
+                  "'sort' takes arrays, one of dimensions and to_apply, got 1 operands and 0 dimensions");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] sort(p), to_apply=add, dimensions={1}"),
+                  "dimension 1 is out of range for rank 1");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] sort(p, p), to_apply=add, dimensions={0}"),
+                  "computation 'add' compares 2 scalars, and 'sort' has 2 operands");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] sort(p), to_apply=add, dimensions={0}"), "'not' of type f32");
+  EXPECT_CONTAINS(refusedLine("f32[100000]", "q = topk(p), k=1"),
+                  "f32[100000] is sorted along 100000 elements; every pair is compared, and at most 268435456 pairs");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = topk(p), k=3"),
+                  "'topk' takes an array and k from 0 to its last dimension, got f32[2] and k=3");
+  EXPECT_CONTAINS(refusedLine("f32[]", "q = call(p, p), to_apply=add, dimensions={0}"), "'call' has no dimensions");
 }
 
 TEST(HloRefused, convolutions_that_do_not_fit) {

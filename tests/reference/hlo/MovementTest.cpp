@@ -160,6 +160,27 @@ TEST(HloContraction, convolutions) {
       {8, 26}, "without a window");
 }
 
+TEST(HloMovement, sorts) {
+  auto sorted = [](const std::string &line, const Numbers &values, size_t number) {
+    std::string text = moduleText("p = f32[2,4] parameter(0)\ni = s32[2,4] iota(), iota_dimension=1\nROOT r = " + line);
+    text.insert(text.find("ENTRY"),
+                "up { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT }\n"
+                "down { a = f32[] parameter(0) b = f32[] parameter(1) i = s32[] parameter(2) j = s32[] parameter(3) "
+                "z = f32[] constant(0) c = f32[] add(a, z) ROOT r = pred[] compare(c, b), direction=GT }\n");
+    Value result = run(parseModule(text, "t.hlo"), {{values}})[0];
+    return numbersOf(result.shape.isTuple() ? result.elements[number] : result);
+  };
+  Numbers values = {3, 1, 3, 2, 8, 5, 6, 7};
+  std::string up = "f32[2,4] sort(p), is_stable=true, to_apply=up, dimensions=";
+  expectSame(sorted(up + "{1}", values, 0), {1, 2, 3, 3, 5, 6, 7, 8}, "rows");
+  expectSame(sorted(up + "{0}", {1, 5, 3, 4, 0, 9, 2, 4}, 0), {0, 5, 2, 4, 1, 9, 3, 4}, "columns");
+  std::string pairs = "(f32[2,4], s32[2,4]) sort(p, i), dimensions={1}, to_apply=down";
+  expectSame(sorted(pairs, values, 0), {3, 3, 2, 1, 8, 7, 6, 5}, "keys");
+  expectSame(sorted(pairs, values, 1), {0, 2, 3, 1, 0, 3, 2, 1}, "values: equal keys keep their order");
+  expectSame(sorted("(f32[2,2], s32[2,2]) topk(p), k=2, largest=true", values, 1), {0, 2, 0, 3}, "topk");
+  expectSame(sorted("(f32[2,2], s32[2,2]) topk(p), k=2, largest=false", values, 0), {1, 2, 5, 6}, "the smallest");
+}
+
 TEST(HloContraction, variadic_reduce_with_any_region) {
   std::string text = moduleText("p = f32[4] parameter(0)\ni = s32[4] iota(), iota_dimension=0\n"
                                 "ROOT r = (f32[], s32[]) reduce(p, i, f32[] constant(-inf), s32[] constant(-1)), "
