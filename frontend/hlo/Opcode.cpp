@@ -129,7 +129,6 @@ constexpr auto refused = std::to_array<std::string_view>({
     "rng-get-and-update-state",
     "scaled-dot",
     "scan",
-    "scatter",
     "select-and-scatter",
     "send",
     "send-done",

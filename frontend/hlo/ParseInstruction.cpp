@@ -14,10 +14,12 @@ static constexpr int deepestInlineOperand = 32;
 
 // Operations that are read as several others (WrittenOut.cpp).
 static constexpr std::string_view conditionalText = "conditional", reduceWindowText = "reduce-window",
-                                  convolutionText = "convolution", sortText = "sort", topText = "topk";
+                                  convolutionText = "convolution", sortText = "sort", topText = "topk",
+                                  scatterText = "scatter";
 static bool isWrittenOut(std::string_view text) {
-  return text == conditionalText || text == reduceWindowText || text == convolutionText || text == sortText ||
-         text == topText;
+  constexpr std::string_view all[] = {conditionalText, reduceWindowText, convolutionText,
+                                      sortText,        topText,          scatterText};
+  return std::ranges::find(all, text) != std::end(all);
 }
 
 int InstructionParser::parseInstruction() {
@@ -79,6 +81,8 @@ InstructionParser::Binding InstructionParser::parseDefinition(const std::string 
     return finishSort(definition, instruction);
   if (definition.text == topText)
     return finishTop(definition, instruction);
+  if (definition.text == scatterText)
+    return finishScatter(definition, instruction);
   if (!instruction.dimensions.empty() && instruction.opcode == Opcode::Call)
     cursor.fail(location, fmt::format("'{}' has no dimensions", definition.text));
   if (!context.window.empty() || !context.labels.empty())

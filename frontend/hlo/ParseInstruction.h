@@ -61,6 +61,14 @@ private:
   /// A sort is a gather in the order of ranks, which are counted.
   Binding finishSort(Definition &definition, const Instruction &sort);
   Binding finishTop(Definition &definition, const Instruction &top);
+  /// A scatter compares each element with where each update goes.
+  Binding finishScatter(Definition &definition, const Instruction &scatter);
+  /// s64 [windows, elements of a window]: the element of the operand, or -1 for windows that are not inside.
+  int targetsOf(const Instruction &scatter, const std::vector<int64_t> &windowSizes, Location location);
+  int constant(const std::vector<int64_t> &values, Location location);
+  int apply(Opcode opcode, std::vector<int> operands, Location location);
+  /// Along the last dimension of a pred, s64.
+  int countTrue(int value, Location location);
   /// Of values [batch, n, n], whether j comes before i: s32 [batch, n], for each rank its index. Equal ones keep their
   /// order.
   int orderOf(int before, int after, Location location);

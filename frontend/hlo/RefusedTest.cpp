@@ -21,7 +21,7 @@ TEST(HloRefused, unknown_opcodes_with_the_nearest) {
 }
 
 TEST(HloRefused, opcodes_that_are_not_supported) {
-  for (const char *opcode : {"map", "ragged-all-to-all", "custom-call", "scatter", "fft", "copy-start"})
+  for (const char *opcode : {"map", "ragged-all-to-all", "custom-call", "rng", "fft", "copy-start"})
     EXPECT_CONTAINS(refusedLine("f32[2]", fmt::format("q = f32[2] {}(p)", opcode)),
                     fmt::format("t.hlo:8:12: '{}' is not supported\ndocs/hlo.md lists", opcode));
 }
@@ -61,6 +61,22 @@ TEST(HloRefused, windows_that_do_not_fit) {
   EXPECT_CONTAINS(refusedLine("f32[]", "q = call(p, p), to_apply=add, window={size=1}"), "'call' has no window");
   EXPECT_CONTAINS(refusedLine("f32[2]", "q = reduce-window(p), window={size=1}, to_apply=add"),
                   "'reduce-window' takes a value, an initial value and to_apply, got 1 operands");
+}
+
+TEST(HloRefused, scatters_that_do_not_fit) {
+  auto refused = [](const std::string &updates, const std::string &region, const std::string &expected) {
+    EXPECT_CONTAINS(refusedLine("f32[4,3]", "i = s32[2,1] constant({{0},{1}})\nu = " + updates +
+                                                " parameter(1)\nq = scatter(p, i, u), update_window_dims={1}, "
+                                                "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+                                                "index_vector_dim=1, to_apply=" +
+                                                region),
+                    expected);
+  };
+  refused("f32[2,3]", "max", "'scatter' with computation 'max' is not supported\nit adds, multiplies, or returns");
+  refused("f32[5,3]", "add", "'gather'");
+  refused("f32[2,4]", "add", "'gather': size 4 does not fit dimension 1 of size 3");
+  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] scatter(p, p), to_apply=add"),
+                  "'scatter' takes an array, indices, updates and to_apply, got 2 operands");
 }
 
 TEST(HloRefused, sorts_that_do_not_fit) {

@@ -160,6 +160,30 @@ TEST(HloContraction, convolutions) {
       {8, 26}, "without a window");
 }
 
+TEST(HloMovement, scatters) {
+  auto scattered = [](const std::string &line) {
+    std::string text = moduleText("p = f32[2,3] parameter(0)\nROOT r = f32[2,3] scatter(p, " + line);
+    text.insert(text.find("ENTRY"), "set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) }\n");
+    return numbersOf(run(parseModule(text, "t.hlo"), {{six}})[0]);
+  };
+  std::string rows = "), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+                     "index_vector_dim=1, to_apply=";
+  std::string two = "s32[2,1] constant({{1},{1}}), f32[2,3] constant({{1,2,3},{10,20,30}})";
+  expectSame(scattered(two + rows + "add"), {0, 1, 2, 14, 26, 38}, "rows are added, one twice");
+  expectSame(scattered(two + rows + "set"), {0, 1, 2, 10, 20, 30}, "the last one counts");
+  expectSame(scattered(two + rows + "mul"), {0, 1, 2, 30, 160, 450}, "products");
+  expectSame(scattered("s32[2,1] constant({{2},{-1}}), f32[2,3] constant({{1,2,3},{10,20,30}})" + rows + "set"), six,
+             "windows outside are left out");
+  expectSame(
+      scattered("s64[2,2] constant({{0,1},{1,2}}), f32[2,2] constant({{7,8},{9,9}})), update_window_dims={1}, "
+                "inserted_window_dims={0}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=1, to_apply=set"),
+      {0, 7, 8, 3, 4, 5}, "windows, one of them partly outside");
+  expectSame(scattered("u8[2,1] constant({{2},{0}}), f32[2] constant({7,8})), update_window_dims={}, "
+                       "inserted_window_dims={1}, input_batching_dims={0}, scatter_indices_batching_dims={0}, "
+                       "scatter_dims_to_operand_dims={1}, index_vector_dim=1, to_apply=set"),
+             {0, 1, 7, 8, 4, 5}, "one in each row");
+}
+
 TEST(HloMovement, sorts) {
   auto sorted = [](const std::string &line, const Numbers &values, size_t number) {
     std::string text = moduleText("p = f32[2,4] parameter(0)\ni = s32[2,4] iota(), iota_dimension=1\nROOT r = " + line);
