@@ -260,7 +260,8 @@ TEST_F(BadInputTest, LaunchesThatDoNotFit) {
   } newer = {options, 1};
   newer.known.struct_size = sizeof newer;
   EXPECT_EQ(heddle_launch(stream, kernel, &newer.known, addresses.data(), 4), HEDDLE_INPUT);
-  EXPECT_CONTAINS(std::string(heddle_error_text()), "sets fields beyond the 48 bytes that interface version 2 knows");
+  EXPECT_CONTAINS(std::string(heddle_error_text()),
+                  "sets fields beyond the 48 bytes that interface version " + std::to_string(HEDDLE_INTERFACE_VERSION));
   newer.later = 0;
   EXPECT_EQ(heddle_launch(stream, kernel, &newer.known, addresses.data(), 4), HEDDLE_OK);
   EXPECT_EQ(heddle_stream_synchronize(stream), HEDDLE_OK);

@@ -225,6 +225,8 @@ Value Expression::compute(NodeId id, const PositionPtr &position, Value mask) {
     return dynamicSlice(node, position, mask);
   case Opcode::DynamicUpdateSlice:
     return dynamicUpdate(node, position, mask);
+  case Opcode::Gather:
+    return gather(node, position, mask);
   case Opcode::Concatenate:
     return concatenate(node, position, mask);
   case Opcode::Pad:
@@ -387,20 +389,58 @@ PositionPtr Expression::movedThrough(const Node &node, const PositionPtr &positi
 
 //===-- Slices at run time ---------------------------------------------------------------------------------------===//
 
+/// A start index, moved so that a window lies inside: from 0 to `most`.
+static Value clampedStart(TileWriter &w, Value start, DType from, int64_t most, unsigned bits) {
+  start = convertElement(w, start, from, DType::S64);
+  if (hlo::isSignedInteger(from))
+    start = w.binary<arith::MaxSIOp>(start, w.like(w.i64(0), start));
+  start = w.binary<arith::MinUIOp>(start, w.like(w.i64(most), start)); // a u64 has values above those of s64
+  return w.truncate(start, bits);
+}
+
 std::vector<Value> Expression::starts(const Node &node, size_t firstOperand, const std::vector<int64_t> &dimensions,
                                       const std::vector<int64_t> &sizes, Value like) {
   std::vector<Value> result;
   Type type = getElementTypeOrSelf(like.getType());
   for (size_t i = 0; i < dimensions.size(); ++i) {
     NodeId operand = node.operands[firstOperand + i];
-    DType from = graph[operand].shape.type;
-    Value start = convertElement(w, evaluate(operand, scalarPlace(), {}), from, DType::S64);
-    if (hlo::isSignedInteger(from))
-      start = w.binary<arith::MaxSIOp>(start, w.i64(0));
-    start = w.binary<arith::MinUIOp>(start, w.i64(dimensions[i] - sizes[i])); // a u64 has values above those of s64
-    result.push_back(w.truncate(start, elementBits(type)));
+    result.push_back(clampedStart(w, evaluate(operand, scalarPlace(), {}), graph[operand].shape.type,
+                                  dimensions[i] - sizes[i], elementBits(type)));
   }
   return result;
+}
+
+Value Expression::gather(const Node &node, const PositionPtr &position, Value mask) {
+  const hlo::Shape &from = graph.operand(node, 0).shape, &indices = graph.operand(node, 1).shape;
+  const hlo::GatherDimensions &gather = node.instruction.gather;
+  if (from.isScalar())
+    return evaluate(node.operands[0], scalarPlace(), {});
+  Value like = node.shape.isScalar() ? scalarPlace()->linear : coordinatesOf(*position)[0];
+  // Where the vector of the window is, but for the component.
+  std::vector<Value> vector, kept;
+  for (size_t i = 0; i < node.shape.dimensions.size(); ++i)
+    (std::ranges::find(gather.offsets, int64_t(i)) != gather.offsets.end() ? kept : vector)
+        .push_back(coordinatesOf(*position)[i]);
+  bool hasComponents = gather.indexVectorDim < indices.rank();
+  if (hasComponents)
+    vector.insert(vector.begin() + gather.indexVectorDim, index(0, like));
+  std::vector<Value> coordinates(from.dimensions.size());
+  size_t next = 0;
+  for (size_t i = 0; i < coordinates.size(); ++i)
+    coordinates[i] = gather.isLeftOut(int64_t(i)) ? index(0, like) : kept[next++];
+  for (size_t i = 0; i < gather.operandBatch.size(); ++i)
+    coordinates[size_t(gather.operandBatch[i])] = vector[size_t(gather.indicesBatch[i])];
+  for (size_t component = 0; component < gather.startIndexMap.size(); ++component) {
+    auto dimension = size_t(gather.startIndexMap[component]);
+    if (hasComponents)
+      vector[size_t(gather.indexVectorDim)] = index(int64_t(component), like);
+    Value start = evaluate(node.operands[1], place(indices.dimensions, vector), indices.isScalar() ? Value() : mask);
+    coordinates[dimension] =
+        w.add(coordinates[dimension],
+              clampedStart(w, start, indices.type, from.dimensions[dimension] - gather.sliceSizes[dimension],
+                           elementBits(getElementTypeOrSelf(like.getType()))));
+  }
+  return evaluate(node.operands[0], place(from.dimensions, coordinates), mask);
 }
 
 Value Expression::dynamicSlice(const Node &node, const PositionPtr &position, Value mask) {

@@ -69,6 +69,7 @@ private:
   mlir::Value bitcastOfWidth(const Node &node, const PositionPtr &position, mlir::Value mask);
   mlir::Value elementwiseAt(const Node &node, const PositionPtr &position, mlir::Value mask);
   mlir::Value dynamicSlice(const Node &node, const PositionPtr &position, mlir::Value mask);
+  mlir::Value gather(const Node &node, const PositionPtr &position, mlir::Value mask);
   mlir::Value dynamicUpdate(const Node &node, const PositionPtr &position, mlir::Value mask);
   mlir::Value concatenate(const Node &node, const PositionPtr &position, mlir::Value mask);
   mlir::Value pad(const Node &node, const PositionPtr &position, mlir::Value mask);

@@ -106,6 +106,7 @@ private:
     case Opcode::Dot:
       return cost > 4;
     case Opcode::Broadcast:
+    case Opcode::Gather:
       return cost >= worthStoring && user.shape.elementCount() > 2 * node.shape.elementCount();
     default:
       return hlo::isCollective(user.opcode()) && !options.fuseCollectives;

@@ -1,9 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Names of values in a module, and what a reduction region does.
 #include "frontend/hlo/Hlo.h"
+#include <algorithm>
 #include <set>
 
 namespace heddle::hlo {
+
+bool GatherDimensions::isLeftOut(int64_t dimension) const {
+  return std::ranges::find(collapsed, dimension) != collapsed.end() ||
+         std::ranges::find(operandBatch, dimension) != operandBatch.end();
+}
 
 const char *compareDirectionName(CompareDirection direction) {
   constexpr const char *names[] = {"EQ", "NE", "LT", "LE", "GT", "GE"};

@@ -41,6 +41,21 @@ struct DotDimensions {
   std::vector<int64_t> lhsBatch, rhsBatch, lhsContracting, rhsContracting;
 };
 
+/// A gather reads windows of `sliceSizes` of its first operand. Where a window begins is a vector along
+/// `indexVectorDim` of the second, whose other dimensions number the windows.
+struct GatherDimensions {
+  std::vector<int64_t> offsets;       ///< of the result: the window's dimensions that are kept, ascending
+  std::vector<int64_t> collapsed;     ///< of the first operand: of size 1 in the window, and left out
+  std::vector<int64_t> operandBatch;  ///< of the first operand: its index is that of the window along ...
+  std::vector<int64_t> indicesBatch;  ///< ... these of the second
+  std::vector<int64_t> startIndexMap; ///< the dimension of the first operand of each component of the vector
+  int64_t indexVectorDim = 0;         ///< the rank of the second operand: vectors of one component
+  std::vector<int64_t> sliceSizes;
+
+  /// Whether this dimension of the first operand has none in the result.
+  bool isLeftOut(int64_t dimension) const;
+};
+
 /// What only collectives have. `dimensions` of the instruction is the gather, scatter or split dimension.
 struct Collective {
   std::optional<int64_t> channelId;
@@ -74,6 +89,7 @@ struct Instruction {
   std::vector<int64_t> dynamicSliceSizes; ///< dynamic-slice
   std::vector<PaddedDimension> padding;   ///< pad
   DotDimensions dot;                      ///< dot
+  GatherDimensions gather;                ///< gather
   CompareDirection direction = CompareDirection::Equal;
   bool totalOrder = false;    ///< compare with type=TOTALORDER
   std::string literal;        ///< constant: dense elements in row-major logical order, elementSizeBytes each

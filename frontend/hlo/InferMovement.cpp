@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Operations that move elements and compute nothing.
 #include "frontend/hlo/InferShape.h"
+#include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace heddle::hlo {
 namespace {
@@ -154,6 +156,71 @@ Shape inferPad(const ShapeQuery &query) {
   return result;
 }
 
+/// Numbers of dimensions of `shape`, each once and ascending where `ascending` is true.
+void checkNumbers(const ShapeQuery &query, const char *what, const std::vector<int64_t> &numbers, int64_t rank,
+                  bool ascending) {
+  std::vector<int64_t> sorted = numbers;
+  std::sort(sorted.begin(), sorted.end());
+  bool fits = (!ascending || sorted == numbers) && std::adjacent_find(sorted.begin(), sorted.end()) == sorted.end() &&
+              (sorted.empty() || (sorted.front() >= 0 && sorted.back() < rank));
+  if (!fits)
+    throw inputError(fmt::format("'{}': {} {{{}}} are not distinct{} dimensions of rank {}", query.opcode(), what,
+                                 fmt::join(numbers, ","), ascending ? ", ascending" : "", rank));
+}
+
+Shape inferGather(const ShapeQuery &query) {
+  const Shape &from = query.arrayOperand(0), &indices = query.arrayOperand(1);
+  const GatherDimensions &gather = query.instruction.gather;
+  if (!isInteger(indices.type))
+    throw inputError(fmt::format("'gather' takes integers as start indices, got {}", formatShapePlain(indices)));
+  if (gather.indexVectorDim < 0 || gather.indexVectorDim > indices.rank())
+    throw inputError(fmt::format("'gather': index_vector_dim={} with start indices {}", gather.indexVectorDim,
+                                 formatShapePlain(indices)));
+  checkWindow(query, from, gather.sliceSizes);
+  checkNumbers(query, "collapsed_slice_dims", gather.collapsed, from.rank(), true);
+  checkNumbers(query, "operand_batching_dims", gather.operandBatch, from.rank(), true);
+  checkNumbers(query, "start_indices_batching_dims", gather.indicesBatch, indices.rank(), false);
+  checkNumbers(query, "start_index_map", gather.startIndexMap, from.rank(), false);
+  bool isVector = gather.indexVectorDim < indices.rank();
+  int64_t components = isVector ? indices.dimensions[size_t(gather.indexVectorDim)] : 1;
+  if (int64_t(gather.startIndexMap.size()) != components)
+    throw inputError(fmt::format("'gather': start_index_map has {} dimensions, and the start indices {} components",
+                                 gather.startIndexMap.size(), components));
+  if (gather.operandBatch.size() != gather.indicesBatch.size())
+    throw inputError(fmt::format("'gather' has {} operand_batching_dims and {} start_indices_batching_dims",
+                                 gather.operandBatch.size(), gather.indicesBatch.size()));
+  for (size_t i = 0; i < gather.operandBatch.size(); ++i)
+    if (gather.indicesBatch[i] == gather.indexVectorDim ||
+        from.dimensions[size_t(gather.operandBatch[i])] != indices.dimensions[size_t(gather.indicesBatch[i])])
+      throw inputError(fmt::format("'gather': batching dimension {} of {} does not fit {} of {}",
+                                   gather.operandBatch[i], formatShapePlain(from), gather.indicesBatch[i],
+                                   formatShapePlain(indices)));
+  std::vector<int64_t> windows, kept;
+  for (int64_t i = 0; i < indices.rank(); ++i)
+    if (i != gather.indexVectorDim)
+      windows.push_back(indices.dimensions[size_t(i)]);
+  for (int64_t i = 0; i < from.rank(); ++i) {
+    int64_t size = gather.sliceSizes[size_t(i)];
+    if (!gather.isLeftOut(i))
+      kept.push_back(size);
+    else if (size > 1)
+      throw inputError(
+          fmt::format("'gather': dimension {} is left out of the result, and slice_sizes has {} there", i, size),
+          {"it is 1 there"});
+  }
+  auto rank = int64_t(windows.size() + kept.size());
+  checkNumbers(query, "offset_dims", gather.offsets, rank, true);
+  if (gather.offsets.size() != kept.size())
+    throw inputError(fmt::format("'gather' has {} offset_dims, and its windows have {} dimensions",
+                                 gather.offsets.size(), kept.size()));
+  Shape result = Shape::array(from.type, {});
+  size_t nextWindow = 0, nextKept = 0;
+  for (int64_t i = 0; i < rank; ++i)
+    result.dimensions.push_back(std::ranges::find(gather.offsets, i) != gather.offsets.end() ? kept[nextKept++]
+                                                                                             : windows[nextWindow++]);
+  return result;
+}
+
 } // namespace
 
 Shape inferMovement(const ShapeQuery &query) {
@@ -176,6 +243,8 @@ Shape inferMovement(const ShapeQuery &query) {
     return inferConcatenate(query);
   case Opcode::Pad:
     return inferPad(query);
+  case Opcode::Gather:
+    return inferGather(query);
   default: // reverse
     query.checkUniqueDimensions(query.instruction.dimensions, query.arrayOperand(0));
     return query.operand(0);

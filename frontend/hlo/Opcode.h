@@ -73,6 +73,7 @@ enum class Opcode {
   Concatenate,
   Pad,
   Reverse,
+  Gather,
   // Contractions.
   Reduce,
   Dot,

@@ -116,6 +116,19 @@ void parseCalled(ParseContext &context, Instruction &instruction) {
   instruction.calledComputation = parseComputationName(context);
 }
 
+/// Of a conditional, which is read as calls (ParseInstruction.cpp).
+void parseBranch(ParseContext &context, Instruction &instruction) {
+  context.branches.push_back(parseComputationName(context));
+}
+
+void parseBranches(ParseContext &context, Instruction &instruction) {
+  context.cursor.expect("{");
+  do
+    parseBranch(context, instruction);
+  while (context.cursor.accept(","));
+  context.cursor.expect("}");
+}
+
 const Opcodes grouped = {AllReduce, AllGather, ReduceScatter, AllToAll, CollectiveBroadcast};
 const Opcodes collectives = {AllReduce, AllGather, ReduceScatter, AllToAll, CollectiveBroadcast, CollectivePermute};
 
@@ -125,7 +138,7 @@ const std::vector<Rule> &rules() {
       {"dimensions",
        "dimensions={d}",
        {Broadcast, Transpose, Concatenate, Reverse, Reduce, AllGather, ReduceScatter},
-       {AllToAll},
+       {AllToAll, Call},
        [](ParseContext &c, Instruction &i) { i.dimensions = braced(c); }},
       {"iota_dimension",
        "iota_dimension=d",
@@ -139,6 +152,75 @@ const std::vector<Rule> &rules() {
        {},
        [](ParseContext &c, Instruction &i) { i.dynamicSliceSizes = braced(c); }},
       {"padding", "padding=LOW_HIGHx..", {Pad}, {}, parsePadding},
+      {"offset_dims",
+       "offset_dims={d,..}",
+       {Gather},
+       {},
+       [](ParseContext &c, Instruction &i) { i.gather.offsets = braced(c); }},
+      {"collapsed_slice_dims",
+       "",
+       {},
+       {Gather},
+       [](ParseContext &c, Instruction &i) { i.gather.collapsed = braced(c); }},
+      {"operand_batching_dims",
+       "",
+       {},
+       {Gather},
+       [](ParseContext &c, Instruction &i) { i.gather.operandBatch = braced(c); }},
+      {"start_indices_batching_dims",
+       "",
+       {},
+       {Gather},
+       [](ParseContext &c, Instruction &i) { i.gather.indicesBatch = braced(c); }},
+      {"start_index_map",
+       "start_index_map={d,..}",
+       {Gather},
+       {},
+       [](ParseContext &c, Instruction &i) { i.gather.startIndexMap = braced(c); }},
+      {"index_vector_dim",
+       "index_vector_dim=d",
+       {Gather},
+       {Call},
+       [](ParseContext &c, Instruction &i) { i.gather.indexVectorDim = c.cursor.integer(); }},
+      {"slice_sizes",
+       "slice_sizes={n,..}",
+       {Gather},
+       {},
+       [](ParseContext &c, Instruction &i) { i.gather.sliceSizes = braced(c); }},
+      {"window", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.window = c.cursor.rawValue(); }},
+      {"update_window_dims", "", {}, {Call}, [](ParseContext &c, Instruction &i) { i.gather.offsets = braced(c); }},
+      {"inserted_window_dims", "", {}, {Call}, [](ParseContext &c, Instruction &i) { i.gather.collapsed = braced(c); }},
+      {"scatter_dims_to_operand_dims",
+       "",
+       {},
+       {Call},
+       [](ParseContext &c, Instruction &i) { i.gather.startIndexMap = braced(c); }},
+      {"input_batching_dims",
+       "",
+       {},
+       {Call},
+       [](ParseContext &c, Instruction &i) { i.gather.operandBatch = braced(c); }},
+      {"scatter_indices_batching_dims",
+       "",
+       {},
+       {Call},
+       [](ParseContext &c, Instruction &i) { i.gather.indicesBatch = braced(c); }},
+      {"k", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.count = c.cursor.integer(); }},
+      {"largest", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.largest = c.cursor.boolean(); }},
+      {"dim_labels", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.labels = c.cursor.rawValue(); }},
+      {"feature_group_count",
+       "",
+       {},
+       {Call},
+       [](ParseContext &c, Instruction &) { c.featureGroups = c.cursor.integer(); }},
+      {"batch_group_count", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.batchGroups = c.cursor.integer(); }},
+      {"branch_computations", "", {}, {Call}, parseBranches},
+      {"true_computation",
+       "",
+       {},
+       {Call},
+       [](ParseContext &c, Instruction &) { c.branches.insert(c.branches.begin(), parseComputationName(c)); }},
+      {"false_computation", "", {}, {Call}, parseBranch},
       {"index",
        "index=k",
        {GetTupleElement},
@@ -215,6 +297,9 @@ const std::set<std::string, std::less<>> companions = {
     "algorithm",
     "mode",
     "parameter_replication",
+    "indices_are_sorted",
+    "is_stable",
+    "unique_indices",
 };
 
 bool has(const Opcodes &opcodes, Opcode opcode) {
@@ -248,7 +333,8 @@ void checkNeeded(ParseContext &context, const Instruction &instruction, const st
   for (const Rule &rule : rules()) {
     if (!has(rule.needing, instruction.opcode) || seen.contains(rule.name))
       continue;
-    if (instruction.opcode == Call && (place == AttributePlace::SecondHalf || instruction.calledComputation >= 0))
+    if (instruction.opcode == Call &&
+        (place == AttributePlace::SecondHalf || instruction.calledComputation >= 0 || context.writtenOut))
       continue; // `calls` serves as well as `to_apply`
     context.cursor.fail(instruction.location, fmt::format("'{}' needs {}", opcodeName(instruction.opcode), rule.form));
   }

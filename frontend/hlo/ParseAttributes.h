@@ -13,6 +13,13 @@ struct ParseContext {
   Cursor &cursor;
   Module &module;
   std::unordered_map<std::string, int> computationNames;
+  bool writtenOut = false;        ///< what is being read becomes several operations (WrittenOut.cpp)
+  std::vector<int> branches = {}; ///< of the conditional that is being read: computations
+  std::string window = {};        ///< of the reduce-window or convolution that is being read, as written
+  std::string labels = {};        ///< dim_labels of the convolution that is being read
+  int64_t featureGroups = 1, batchGroups = 1;
+  int64_t count = -1; ///< k of the topk that is being read
+  bool largest = true;
 };
 
 enum class AttributePlace {

@@ -6,18 +6,20 @@
 #include "support/Suggest.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <string_view>
 
 namespace heddle::hlo {
 
 static constexpr int deepestInlineOperand = 32;
 
-template <typename Action>
-auto InstructionParser::located(Location location, Action action) {
-  try {
-    return action();
-  } catch (const Error &error) {
-    cursor.fail(location, error.what(), error.notes);
-  }
+// Operations that are read as several others (WrittenOut.cpp).
+static constexpr std::string_view conditionalText = "conditional", reduceWindowText = "reduce-window",
+                                  convolutionText = "convolution", sortText = "sort", topText = "topk",
+                                  scatterText = "scatter";
+static bool isWrittenOut(std::string_view text) {
+  constexpr std::string_view all[] = {conditionalText, reduceWindowText, convolutionText,
+                                      sortText,        topText,          scatterText};
+  return std::ranges::find(all, text) != std::end(all);
 }
 
 int InstructionParser::parseInstruction() {
@@ -37,11 +39,13 @@ OpcodeWord InstructionParser::parseOpcode(Definition &definition) {
   definition.text = cursor.word("an opcode");
   if (auto word = findOpcodeWord(definition.text))
     return *word;
+  if (isWrittenOut(definition.text))
+    return {AsyncRole::None, Opcode::Call, false};
   std::vector<std::string> known, notes;
   for (Opcode opcode : allOpcodes())
     known.push_back(opcodeName(opcode));
   std::string nearest = closestName(definition.text, known);
-  if (!nearest.empty())
+  if (!nearest.empty() && !isRefusedOpcode(definition.text))
     notes.push_back(fmt::format("did you mean '{}'?", nearest));
   notes.push_back("docs/hlo.md lists the operations that are read");
   std::string shown = definition.text.substr(0, 60);
@@ -63,8 +67,36 @@ InstructionParser::Binding InstructionParser::parseDefinition(const std::string 
   instruction.location = location;
   instruction.opcode = definition.word.opcode.value_or(Opcode::Call);
   parseOperands(definition, instruction, depth);
+  context.writtenOut = isWrittenOut(definition.text);
   parseAttributes(context, instruction, depth ? AttributePlace::Operand : AttributePlace::Instruction);
+  if (definition.text == conditionalText)
+    return finishConditional(definition, instruction);
+  if (!context.branches.empty())
+    cursor.fail(location, fmt::format("'{}' has no branches", definition.text), {"'conditional' has"});
+  if (definition.text == reduceWindowText)
+    return finishReduceWindow(definition, instruction);
+  if (definition.text == convolutionText)
+    return finishConvolution(definition, instruction);
+  if (definition.text == sortText)
+    return finishSort(definition, instruction);
+  if (definition.text == topText)
+    return finishTop(definition, instruction);
+  if (definition.text == scatterText)
+    return finishScatter(definition, instruction);
+  if (!instruction.dimensions.empty() && instruction.opcode == Opcode::Call)
+    cursor.fail(location, fmt::format("'{}' has no dimensions", definition.text));
+  if (!context.window.empty() || !context.labels.empty())
+    cursor.fail(location, fmt::format("'{}' has no window", definition.text),
+                {"'reduce-window' and 'convolution' have"});
   return finishDefinition(definition, std::move(instruction));
+}
+
+int InstructionParser::append(Instruction instruction, Location location, const Shape *declared) {
+  instruction.location = location;
+  instruction.index = int(computation.instructions.size());
+  check(location, instruction, declared);
+  computation.instructions.push_back(std::move(instruction));
+  return computation.instructions.back().index;
 }
 
 void InstructionParser::parseOperands(const Definition &definition, Instruction &instruction, int depth) {

@@ -7,6 +7,8 @@
 
 namespace heddle::hlo {
 
+struct WindowDimension; // WrittenOut.cpp
+
 class InstructionParser {
 public:
   InstructionParser(ParseContext &context, Computation &computation)
@@ -50,6 +52,43 @@ private:
   int parseStartedOperand(const Definition &definition);
   Binding parseSecondHalf(const Definition &definition);
   Binding finishDefinition(Definition &definition, Instruction instruction);
+  /// Of a conditional all branches are called, and the results of one are selected.
+  Binding finishConditional(Definition &definition, const Instruction &conditional);
+  /// A reduce-window is a gather of the windows and a reduce.
+  Binding finishReduceWindow(Definition &definition, const Instruction &reduction);
+  /// A convolution is a gather of the windows and a dot.
+  Binding finishConvolution(Definition &definition, const Instruction &convolution);
+  /// A sort is a gather in the order of ranks, which are counted.
+  Binding finishSort(Definition &definition, const Instruction &sort);
+  Binding finishTop(Definition &definition, const Instruction &top);
+  /// A scatter compares each element with where each update goes.
+  Binding finishScatter(Definition &definition, const Instruction &scatter);
+  /// s64 [windows, elements of a window]: the element of the operand, or -1 for windows that are not inside.
+  int targetsOf(const Instruction &scatter, const std::vector<int64_t> &windowSizes, Location location);
+  int constant(const std::vector<int64_t> &values, Location location);
+  int apply(Opcode opcode, std::vector<int> operands, Location location);
+  /// Along the last dimension of a pred, s64.
+  int countTrue(int value, Location location);
+  /// Of values [batch, n, n], whether j comes before i: s32 [batch, n], for each rank its index. Equal ones keep their
+  /// order.
+  int orderOf(int before, int after, Location location);
+  int take(int value, int order, Location location);
+  /// The operations of a comparison of scalars on arrays.
+  int applyToArrays(const Computation &region, const std::vector<int> &arguments, Location location);
+  int convert(int value, DType type, Location location);
+  int broadcast(int value, const std::vector<int64_t> &dimensions, const std::vector<int64_t> &sizes,
+                Location location);
+  int iota(const std::vector<int64_t> &sizes, int64_t dimension, Location location);
+  int compare(int left, CompareDirection direction, int right, Location location, bool totalOrder = false);
+  /// [batch, size of the dimension], and back.
+  int toRows(int value, int64_t dimension, Location location);
+  int fromRows(int value, const Shape &shape, int64_t dimension, Location location);
+  const Shape &shapeOf(int value) const { return computation.instructions[size_t(value)].shape; }
+  /// [results of the active dimensions..., the dimensions of the value, where active ones are the window].
+  int gatherWindows(int value, int padding, std::vector<WindowDimension> &window, Location location);
+  int reshape(int value, const std::vector<int64_t> &dimensions, Location location);
+  std::vector<int> selectorsOf(const Definition &definition, const Instruction &conditional, size_t branches);
+  int append(Instruction instruction, Location location, const Shape *declared = nullptr);
   void check(Location location, Instruction &instruction, const Shape *declared);
   const Binding &lookUp(const std::string &name, Location location);
   void nameInlineOperands();
@@ -63,5 +102,14 @@ private:
   std::unordered_map<std::string, Binding> names;
   std::map<int, Started> started; ///< by instruction index
 };
+
+template <typename Action>
+auto InstructionParser::located(Location location, Action action) {
+  try {
+    return action();
+  } catch (const Error &error) {
+    cursor.fail(location, error.what(), error.notes);
+  }
+}
 
 } // namespace heddle::hlo

@@ -121,6 +121,14 @@ void Printer::printAttributes(const Instruction &instruction) {
     return list("dynamic_slice_sizes", instruction.dynamicSliceSizes);
   case Pad:
     return printPadding(instruction.padding);
+  case Gather:
+    list("offset_dims", instruction.gather.offsets);
+    listUnlessEmpty("collapsed_slice_dims", instruction.gather.collapsed);
+    listUnlessEmpty("operand_batching_dims", instruction.gather.operandBatch);
+    listUnlessEmpty("start_indices_batching_dims", instruction.gather.indicesBatch);
+    list("start_index_map", instruction.gather.startIndexMap);
+    add(", index_vector_dim={}", instruction.gather.indexVectorDim);
+    return list("slice_sizes", instruction.gather.sliceSizes);
   case GetTupleElement:
     return add(", index={}", instruction.tupleIndex);
   case Compare:

@@ -266,6 +266,31 @@ TEST(Program, Movement) {
   checkBody("ROOT r = s32[4,5] iota(), iota_dimension=1", {});
   checkBody("ROOT r = f32[2,3] dynamic-slice(p0, p1, p2), dynamic_slice_sizes={2,3}", {"f32[6,7]", "s32[]", "s32[]"});
   checkBody("ROOT r = f32[6,7] dynamic-update-slice(p0, p1, p2, p2)", {"f32[6,7]", "f32[2,3]", "s32[]"});
+  checkBody("ROOT r = f32[4,5] gather(p0, p1), offset_dims={1}, collapsed_slice_dims={0}, start_index_map={0}, "
+            "index_vector_dim=1, slice_sizes={1,5}",
+            {"f32[6,5]", "s32[4]"});
+  checkBody("ROOT r = f32[2,4,3] gather(p0, p1), offset_dims={0,2}, start_index_map={1,0}, index_vector_dim=0, "
+            "slice_sizes={2,3}",
+            {"f32[6,5]", "u8[2,4]"});
+  checkBody("i = s64[3,2,1] reshape(p1)\nROOT r = f32[3,2] gather(p0, i), offset_dims={}, collapsed_slice_dims={1}, "
+            "operand_batching_dims={0}, start_indices_batching_dims={0}, start_index_map={1}, index_vector_dim=2, "
+            "slice_sizes={1,1}",
+            {"f32[3,7]", "s64[6]"});
+  checkBody("ROOT r = f32[3] gather(p0, p1), offset_dims={0}, start_index_map={0}, index_vector_dim=0, slice_sizes={3}",
+            {"f32[7]", "s32[]"});
+  checkBody(
+      "s = f32[] constant(2)\nm = f32[6] reduce(p0, s), dimensions={1}, to_apply=add\nROOT r = f32[4] gather(m, p1), "
+      "offset_dims={}, collapsed_slice_dims={0}, start_index_map={0}, index_vector_dim=1, slice_sizes={1}",
+      {"f32[6,5]", "s32[4]"});
+  checkBody(
+      "z = f32[] constant(0)\nROOT r = f32[3,7] reduce-window(p0, z), window={size=1x7 pad=0_0x6_0}, to_apply=add",
+      {"f32[3,7]"});
+  checkBody("z = f32[] constant(0)\nROOT r = f32[3,2,5] reduce-window(p0, z), window={size=2x1x3 stride=2x1x1 "
+            "pad=1_0x0_0x1_1 rhs_dilate=1x1x1}, to_apply=add",
+            {"f32[5,2,5]"});
+  checkBody("ROOT r = f32[2,3,5,4] convolution(p0, p1), window={size=3x2 stride=2x1 pad=1_1x1_0 rhs_dilate=1x2}, "
+            "dim_labels=b01f_01io->b01f, feature_group_count=2",
+            {"f32[2,5,6,6]", "f32[3,2,3,4]"});
   checkBody("ROOT r = f32[4,3]{1,0} bitcast(p0)", {"f32[3,4]{0,1}"});
   checkBody("t = f32[6,2] transpose(p0), dimensions={1,0}\nu = f32[12] reshape(t)\nROOT r = f32[12] add(u, u)",
             {"f32[2,6]"});

@@ -93,6 +93,35 @@ Index plus(Index index, const Index &offset) {
   return index;
 }
 
+Value gather(const Instruction &instruction, const Operands &operands) {
+  const GatherDimensions &gather = instruction.gather;
+  const Value &from = *operands[0], &indices = *operands[1];
+  return gathered(instruction.shape, from, [&](const Index &index) {
+    Index window, source;
+    size_t next = 0;
+    for (size_t i = 0; i < index.size(); ++i)
+      if (std::ranges::find(gather.offsets, int64_t(i)) == gather.offsets.end())
+        window.push_back(index[i]);
+    for (int64_t i = 0; i < from.shape.rank(); ++i)
+      source.push_back(gather.isLeftOut(i) ? 0 : index[size_t(gather.offsets[next++])]);
+    bool hasComponents = gather.indexVectorDim < indices.shape.rank();
+    if (hasComponents)
+      window.insert(window.begin() + gather.indexVectorDim, 0);
+    for (size_t i = 0; i < gather.operandBatch.size(); ++i)
+      source[size_t(gather.operandBatch[i])] = window[size_t(gather.indicesBatch[i])];
+    for (size_t component = 0; component < gather.startIndexMap.size(); ++component) {
+      if (hasComponents)
+        window[size_t(gather.indexVectorDim)] = int64_t(component);
+      auto dimension = size_t(gather.startIndexMap[component]);
+      Value start = zeros(Shape::scalar(indices.shape.type));
+      copyElement(indices, linearIndex(indices.shape.dimensions, window), start, 0);
+      source[dimension] += clampedStarts({&start}, 0, Shape::array(from.shape.type, {from.shape.dimensions[dimension]}),
+                                         {gather.sliceSizes[dimension]})[0];
+    }
+    return source;
+  });
+}
+
 Value dynamicUpdateSlice(const Operands &operands) {
   Value result = *operands[0];
   const Value &update = *operands[1];
@@ -182,6 +211,8 @@ Value evaluateMovement(const Instruction &instruction, const Operands &operands)
     return concatenate(instruction, operands);
   case Opcode::Pad:
     return pad(instruction, operands);
+  case Opcode::Gather:
+    return gather(instruction, operands);
   default:
     throw internalError(fmt::format("the reference lacks '{}'", opcodeName(instruction.opcode)));
   }

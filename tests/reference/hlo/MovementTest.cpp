@@ -57,6 +57,47 @@ TEST(HloMovement, slices) {
              {0, 1, 2, 7, 0, 1, 2, 3, 4, 5, 8, 3, 4, 5}, "concatenate");
 }
 
+TEST(HloMovement, gathers) {
+  expectSame(ofSix("gather(p, s32[3] constant({1,0,1})), offset_dims={1}, collapsed_slice_dims={0}, "
+                   "start_index_map={0}, index_vector_dim=1, slice_sizes={1,3}"),
+             {3, 4, 5, 0, 1, 2, 3, 4, 5}, "rows");
+  expectSame(ofSix("gather(p, s32[2,2] constant({{0,1},{1,9}})), offset_dims={1}, collapsed_slice_dims={0}, "
+                   "start_index_map={0,1}, index_vector_dim=1, slice_sizes={1,2}"),
+             {1, 2, 4, 5}, "windows, one moved to lie inside");
+  expectSame(ofSix("gather(p, s64[2,1] constant({{2},{-7}})), offset_dims={0}, collapsed_slice_dims={1}, "
+                   "start_index_map={1}, index_vector_dim=1, slice_sizes={2,1}"),
+             {2, 0, 5, 3}, "columns, before the windows' dimension");
+  expectSame(ofSix("gather(p, u8[2,1] constant({{2},{200}})), offset_dims={}, collapsed_slice_dims={1}, "
+                   "operand_batching_dims={0}, start_indices_batching_dims={0}, start_index_map={1}, "
+                   "index_vector_dim=1, slice_sizes={1,1}"),
+             {2, 5}, "one of each row");
+}
+
+TEST(HloMovement, conditionals) {
+  auto choose = [](const std::string &selector, const std::string &line) {
+    std::string text = moduleText("s = " + selector + "\np = f32[2] parameter(0)\nROOT r = " + line);
+    text.insert(text.find("ENTRY"), "twice { a = f32[2] parameter(0) ROOT r = f32[2] add(a, a) }\n"
+                                    "minus { a = f32[2] parameter(0) ROOT r = f32[2] negate(a) }\n"
+                                    "same { a = f32[2] parameter(0) ROOT r = f32[2] copy(a) }\n"
+                                    "both { a = f32[2] parameter(0) b = f32[2] negate(a) ROOT r = tuple(a, b) }\n"
+                                    "swapped { a = f32[2] parameter(0) b = f32[2] negate(a) ROOT r = tuple(b, a) }\n");
+    Value result = run(parseModule(text, "t.hlo"), {{{1, 2}}})[0];
+    return numbersOf(result.shape.isTuple() ? result.elements[0] : result);
+  };
+  std::string two = "f32[2] conditional(s, p, p), true_computation=twice, false_computation=minus";
+  expectSame(choose("pred[] constant(true)", two), {2, 4}, "true");
+  expectSame(choose("pred[] constant(false)", two), {-1, -2}, "false");
+  std::string three = "conditional(s, p, p, p), branch_computations={twice, minus, %same}";
+  expectSame(choose("s32[] constant(0)", three), {2, 4}, "first");
+  expectSame(choose("s32[] constant(1)", three), {-1, -2}, "second");
+  expectSame(choose("s32[] constant(2)", three), {1, 2}, "third");
+  expectSame(choose("s32[] constant(-1)", three), {1, 2}, "no branch's number");
+  expectSame(choose("s32[] constant(7)", "conditional(s, p), branch_computations={minus}"), {-1, -2}, "one branch");
+  std::string pair = "(f32[2], f32[2]) conditional(s, p, p), branch_computations={both, swapped}";
+  expectSame(choose("pred[] constant(true)", pair), {1, 2}, "tuples");
+  expectSame(choose("pred[] constant(false)", pair), {-1, -2}, "tuples");
+}
+
 TEST(HloMovement, pads) {
   expectSame(ofSix("pad(p, z), padding=1_0x0_1"), {9, 9, 9, 9, 0, 1, 2, 9, 3, 4, 5, 9}, "pad");
   expectSame(ofSix("pad(p, z), padding=0_-1x-1_0"), {1, 2}, "negative");
@@ -68,6 +109,100 @@ TEST(HloContraction, reduce) {
   expectSame(ofSix("reduce(p, z), dimensions={0}, to_apply=max"), {9, 9, 9}, "columns");
   expectSame(ofSix("reduce(p, f32[] constant(1)), dimensions={1,0}, to_apply=min"), {0}, "all");
   expectSame(ofSix("reduce(p, z), dimensions={}, to_apply=add"), {9, 10, 11, 12, 13, 14}, "none");
+}
+
+TEST(HloContraction, windows) {
+  expectSame(compute("p = f32[4] parameter(0)\nz = f32[] constant(0)\n"
+                     "ROOT r = f32[4] reduce-window(p, z), window={size=4 pad=3_0}, to_apply=add",
+                     {{1, 2, 4, 8}}),
+             {1, 3, 7, 15}, "a running sum");
+  expectSame(compute("p = f32[2,4] parameter(0)\nz = f32[] constant(-inf)\n"
+                     "ROOT r = reduce-window(p, z), window={size=2x2 stride=2x2}, to_apply=max",
+                     {{1, 2, 3, 4, 8, 7, 6, 5}}),
+             {8, 6}, "pooling");
+  expectSame(
+      ofSix("f32[3,2] reduce-window(p, f32[] constant(0)), window={size=1x2 stride=1x3 pad=1_0x1_1}, to_apply=add"),
+      {0, 0, 0, 2, 3, 5}, "padding and strides");
+  expectSame(compute("p = f32[5] parameter(0)\nz = f32[] constant(0)\n"
+                     "ROOT r = f32[3] reduce-window(p, z), window={size=2 rhs_dilate=2}, to_apply=add",
+                     {{1, 2, 4, 8, 16}}),
+             {5, 10, 20}, "a dilated window");
+  expectSame(compute("p = f32[2] parameter(0)\nz = f32[] constant(1)\n"
+                     "ROOT r = f32[2] reduce-window(p, z), window={size=2 lhs_dilate=2}, to_apply=mul",
+                     {{3, 5}}),
+             {3, 5}, "a dilated operand");
+  expectSame(ofSix("f32[2,3] reduce-window(p, f32[] constant(1)), window={size=1x1}, to_apply=add"), {1, 2, 3, 4, 5, 6},
+             "windows of one");
+}
+
+TEST(HloContraction, convolutions) {
+  auto convolve = [](const std::string &image, const std::string &kernel, const std::string &rest, const Numbers &x,
+                     const Numbers &w) {
+    return compute("x = " + image + " parameter(0)\nw = " + kernel + " parameter(1)\nROOT r = " + rest, {x, w});
+  };
+  expectSame(convolve("f32[1,4,1]", "f32[2,1,1]",
+                      "f32[1,3,1] convolution(x, w), window={size=2}, dim_labels=b0f_0io->b0f", {1, 2, 4, 8}, {10, 1}),
+             {12, 24, 48}, "along a line");
+  expectSame(convolve("f32[1,4,1]", "f32[2,1,1]",
+                      "f32[1,4,1] convolution(x, w), window={size=2 pad=1_0 rhs_reversal=1}, dim_labels=b0f_0io->b0f",
+                      {1, 2, 4, 8}, {10, 1}),
+             {10, 21, 42, 84}, "padded, reversed");
+  expectSame(convolve("f32[1,2,1,2]", "f32[1,2,1,1]",
+                      "f32[1,1,1,2] convolution(x, w), window={size=1x1}, dim_labels=bf01_oi01->bf01", {1, 2, 3, 4},
+                      {10, 1}),
+             {13, 24}, "features are summed");
+  expectSame(convolve("f32[1,2,2]", "f32[1,1,2]",
+                      "f32[1,2,2] convolution(x, w), window={size=1}, dim_labels=b0f_0io->b0f, feature_group_count=2",
+                      {1, 3, 2, 4}, {10, 1}),
+             {10, 3, 20, 4}, "groups of features");
+  expectSame(
+      convolve("f32[2,3]", "f32[3,1]", "f32[2,1] convolution(x, w), window={}, dim_labels=bf_io->bf", six, {1, 2, 3}),
+      {8, 26}, "without a window");
+}
+
+TEST(HloMovement, scatters) {
+  auto scattered = [](const std::string &line) {
+    std::string text = moduleText("p = f32[2,3] parameter(0)\nROOT r = f32[2,3] scatter(p, " + line);
+    text.insert(text.find("ENTRY"), "set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) }\n");
+    return numbersOf(run(parseModule(text, "t.hlo"), {{six}})[0]);
+  };
+  std::string rows = "), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
+                     "index_vector_dim=1, to_apply=";
+  std::string two = "s32[2,1] constant({{1},{1}}), f32[2,3] constant({{1,2,3},{10,20,30}})";
+  expectSame(scattered(two + rows + "add"), {0, 1, 2, 14, 26, 38}, "rows are added, one twice");
+  expectSame(scattered(two + rows + "set"), {0, 1, 2, 10, 20, 30}, "the last one counts");
+  expectSame(scattered(two + rows + "mul"), {0, 1, 2, 30, 160, 450}, "products");
+  expectSame(scattered("s32[2,1] constant({{2},{-1}}), f32[2,3] constant({{1,2,3},{10,20,30}})" + rows + "set"), six,
+             "windows outside are left out");
+  expectSame(
+      scattered("s64[2,2] constant({{0,1},{1,2}}), f32[2,2] constant({{7,8},{9,9}})), update_window_dims={1}, "
+                "inserted_window_dims={0}, scatter_dims_to_operand_dims={0,1}, index_vector_dim=1, to_apply=set"),
+      {0, 7, 8, 3, 4, 5}, "windows, one of them partly outside");
+  expectSame(scattered("u8[2,1] constant({{2},{0}}), f32[2] constant({7,8})), update_window_dims={}, "
+                       "inserted_window_dims={1}, input_batching_dims={0}, scatter_indices_batching_dims={0}, "
+                       "scatter_dims_to_operand_dims={1}, index_vector_dim=1, to_apply=set"),
+             {0, 1, 7, 8, 4, 5}, "one in each row");
+}
+
+TEST(HloMovement, sorts) {
+  auto sorted = [](const std::string &line, const Numbers &values, size_t number) {
+    std::string text = moduleText("p = f32[2,4] parameter(0)\ni = s32[2,4] iota(), iota_dimension=1\nROOT r = " + line);
+    text.insert(text.find("ENTRY"),
+                "up { a = f32[] parameter(0) b = f32[] parameter(1) ROOT r = pred[] compare(a, b), direction=LT }\n"
+                "down { a = f32[] parameter(0) b = f32[] parameter(1) i = s32[] parameter(2) j = s32[] parameter(3) "
+                "z = f32[] constant(0) c = f32[] add(a, z) ROOT r = pred[] compare(c, b), direction=GT }\n");
+    Value result = run(parseModule(text, "t.hlo"), {{values}})[0];
+    return numbersOf(result.shape.isTuple() ? result.elements[number] : result);
+  };
+  Numbers values = {3, 1, 3, 2, 8, 5, 6, 7};
+  std::string up = "f32[2,4] sort(p), is_stable=true, to_apply=up, dimensions=";
+  expectSame(sorted(up + "{1}", values, 0), {1, 2, 3, 3, 5, 6, 7, 8}, "rows");
+  expectSame(sorted(up + "{0}", {1, 5, 3, 4, 0, 9, 2, 4}, 0), {0, 5, 2, 4, 1, 9, 3, 4}, "columns");
+  std::string pairs = "(f32[2,4], s32[2,4]) sort(p, i), dimensions={1}, to_apply=down";
+  expectSame(sorted(pairs, values, 0), {3, 3, 2, 1, 8, 7, 6, 5}, "keys");
+  expectSame(sorted(pairs, values, 1), {0, 2, 3, 1, 0, 3, 2, 1}, "values: equal keys keep their order");
+  expectSame(sorted("(f32[2,2], s32[2,2]) topk(p), k=2, largest=true", values, 1), {0, 2, 0, 3}, "topk");
+  expectSame(sorted("(f32[2,2], s32[2,2]) topk(p), k=2, largest=false", values, 0), {1, 2, 5, 6}, "the smallest");
 }
 
 TEST(HloContraction, variadic_reduce_with_any_region) {
