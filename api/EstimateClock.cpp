@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Asks the timing model how long each launch of a candidate takes, on its own simulated machine, within a bound.
 #include "api/EstimateClock.h"
 #include "binary/AmdOccupancy.h"
 #include "binary/AmdPackage.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads shapes, strides, arrays and options from text, and asks the library for the call that they describe.
 #include "api/LibraryCall.h"
 #include "api/Binding.h"
 #include "support/Npy.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Opens the database, runs a search for each shape, and exports, imports, lists and forgets results.
 #include "api/Tune.h"
 #include "api/EstimateClock.h"
 #include "api/LibraryCall.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes the parts of a key from a bound call and its device, with the classes of strides and alignments.
 #include "autotune/CallKey.h"
 #include "autotune/Space.h"
 #include "compiler/pipeline/Inspect.h"

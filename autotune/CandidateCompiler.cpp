@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Compiles candidates on several threads, ahead of the search and never while one is timed.
 #include "autotune/DeviceClock.h"
 #include "support/Error.h"
 #include "support/Hash.h"

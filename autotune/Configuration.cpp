@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Prints and parses configurations, in the order of their names.
 #include "autotune/Configuration.h"
 #include "support/Error.h"
 #include <algorithm>

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The tables, their version, and the queries; a file of another program or a newer version is refused and left as it
+// is.
 #include "autotune/Database.h"
 #include "autotune/Exchange.h"
 #include "support/Error.h"

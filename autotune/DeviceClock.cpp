@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Prepares a candidate, runs it once against the results of the default, and takes samples of graphs or calls.
 #include "autotune/DeviceClock.h"
 #include "autotune/SameBytes.h"
 #include "autotune/Statistics.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes and reads the lines of results, and decides which of two results for a key is kept.
 #include "autotune/Exchange.h"
 #include "support/Error.h"
 #include <algorithm>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The declared parts with their checks, and the distance between two keys.
 #include "autotune/Key.h"
 #include "autotune/Configuration.h"
 #include "support/Error.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Finds the entry for a key: the same, or one that differs only in what the key says may differ.
 #include "autotune/Lookup.h"
 #include "autotune/Exchange.h"
 #include "autotune/ShippedResults.inc.h"

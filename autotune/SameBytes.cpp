@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A kernel that compares two buffers word by word, and tells whether any word differs.
 #include "autotune/SameBytes.h"
 #include "compiler/pipeline/Compile.h"
 #include "kernels/StepWriter.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The state of a search as measurements arrive, from which the next step follows; it knows neither clock nor database.
 #include "autotune/Search.h"
 #include "support/Error.h"
 #include "support/Hash.h"

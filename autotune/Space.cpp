@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Multiplies out the declared choices and prunes them by the chip, before anything is compiled.
 #include "autotune/Space.h"
 #include "support/Error.h"
 #include "support/Hash.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Calls of SQLite, each with its error turned into one of ours that names the file.
 #include "autotune/Sqlite.h"
 #include "support/Error.h"
 #include <fmt/format.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Yuen's trimmed mean and interval of the logarithms of ratios, with quantiles of Student's distribution.
 #include "autotune/Statistics.h"
 #include <algorithm>
 #include <cmath>

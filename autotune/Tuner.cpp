@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The loop between search, clock and database: each measurement is committed before the next one begins.
 #include "autotune/Tuner.h"
 #include "autotune/Lookup.h"
 #include "support/Error.h"

@@ -13,15 +13,15 @@ namespace heddle {
 /// Empty or 0: the plan chooses.
 struct PlanOptions {
   std::string algorithm;
-  const Algorithm *own = nullptr; ///< an algorithm that is in no table, instead; it outlives the plan
-  int blocks = 0;                 ///< program instances per rank, 1 to maxCollectiveBlocks
-  int64_t tileElements = 0;       ///< a power of two
-  int64_t tilesPerRound = 0;      ///< of each block
-  int warps = 0;                  ///< GPUs: of a block, a power of two up to 32
-  bool direct = false;            ///< operands are plain buffers: the plan may choose algorithms that are direct
-  int64_t rowElements = 0;        ///< each tile is one row of so many elements; it overrides the four numbers above
+  int blocks = 0;            ///< program instances per rank, 1 to maxCollectiveBlocks
+  int64_t tileElements = 0;  ///< a power of two
+  int64_t tilesPerRound = 0; ///< of each block
+  int warps = 0;             ///< GPUs: of a block, a power of two up to 32
+  bool direct = false;       ///< operands are plain buffers: the plan may choose algorithms that are direct
+  int64_t rowElements = 0;   ///< each tile is one row of so many elements; it overrides the four numbers above
   std::optional<PacketForm> packets = {}; ///< refused when the algorithm or the cut has no such packets
   int computeUnits = 0; ///< GPUs: of each device (Device.h), where all blocks have to run at once; 0: any number
+  const Algorithm *own = nullptr; ///< an algorithm that is in no table, instead; it outlives the plan
 };
 
 const char *packetFormName(PacketForm form); ///< `ll`, `lamport`

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The functions of NCCL that the drop-in overrides: they decide, launch Heddle's collective or hand the call on.
 #include "nccl/Entry.h"
 #include "nccl/Log.h"
 #include "nccl/Settings.h"

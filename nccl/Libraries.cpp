@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Opens NCCL, libheddle and the CUDA driver at the first use, and looks up their functions.
 #include "nccl/Libraries.h"
 #include "nccl/Log.h"
 #include <chrono>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Writes lines to standard error, each in one piece.
 #include "nccl/Log.h"
 #include <algorithm>
 #include <cstdarg>

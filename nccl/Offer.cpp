@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Exchanges what each rank is over the new NCCL communicator, and makes a Heddle communicator where all agree.
 #include "nccl/Offer.h"
 #include "nccl/Log.h"
 #include "nccl/Settings.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Reads the HEDDLE_NCCL variables and refuses values that are none.
 #include "nccl/Settings.h"
 #include "include/heddle.h"
 #include "nccl/Log.h"

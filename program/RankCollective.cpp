@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Parses and plans the module, checks that it is one launch, and compiles it for this rank.
 #include "program/RankCollective.h"
 #include "collectives/kernel/CompileKernel.h"
 #include "frontend/hlo/Groups.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Starts the worker process, passes its output on, and starts another one when it ends by a signal.
 #include "tools/Supervisor.h"
 #include "api/Tune.h"
 #include "tools/Output.h"

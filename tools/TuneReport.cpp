@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The text of the table, the points of the plot, and the page around them.
 #include "tools/TuneReport.h"
 #include "support/File.h"
 #include "tools/Output.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Splits f32 into leading and trailing parts of tf32 or bf16, and sums the products of parts from small to large.
 #include "compiler/transforms/FloatParts.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
