@@ -42,6 +42,7 @@ inline const LibraryKernel seven = {
     .results = {{"out", "[N]", "7"}},
     .options = {},
     .tiles = {{"fault", {0, 1, 2, 3}, "of the candidate"}, {"repeats", {1, 40}, "launches"}},
+    .forms = {{"out", "i32", {{"N"}}}},
     .plan = planOfSeven,
     .reference = nullptr,
     .tuning = {.variants = {{{}, {"fault", "repeats"}}}, .counts = {}, .example = {{"N", 64}}},
