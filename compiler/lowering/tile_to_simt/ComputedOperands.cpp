@@ -27,33 +27,45 @@ struct Origin {
 };
 } // namespace
 
-/// Of a tile in this layout.
-static Origin originOf(Value value, const LinearLayout &layout) {
+using Origins = llvm::DenseMap<std::pair<Value, Attribute>, Origin>;
+
+/// Of a tile in this layout. `known`: what has been found, as values are used several times.
+static Origin originOf(Value value, const LinearLayout &layout, Origins &known) {
   if (!isa<RankedTensorType>(value.getType()))
     return {};
   value = withoutConversion(value);
+  std::pair<Value, Attribute> key{value, LinearAttr::get(value.getContext(), layout)};
+  if (auto found = known.find(key); found != known.end())
+    return found->second;
   Operation *op = value.getDefiningOp();
   if (auto load = dyn_cast_or_null<LoadOp>(op))
     return {.loads = {{load, layout}}};
-  // Joined tiles alternate: threads can join them where they have both.
-  bool canBeMade =
-      op && (isa<JoinOp>(op) ? layout::staysInRegisters(layout, int(layout.outputs().size()) - 1) : hasAnyLayout(op));
+  // Joined tiles alternate: threads can join them where they have both. Inline assembly may take several elements of a
+  // thread at once.
+  bool canBeMade = op && !isa<ElementwiseInlineAsmOp>(op) && hasAnyLayout(op);
+  if (op && isa<JoinOp>(op))
+    canBeMade = layout::staysInRegisters(layout, int(layout.outputs().size()) - 1);
   if (!canBeMade)
-    return {.isKnown = false};
+    return known[key] = {.isKnown = false};
   Origin origin;
   for (OpOperand &operand : op->getOpOperands()) {
     if (!isa<RankedTensorType>(operand.get().getType()))
       continue;
-    Origin of = originOf(operand.get(), operandLayout(op, operand.getOperandNumber(), layout));
+    Origin of = originOf(operand.get(), operandLayout(op, operand.getOperandNumber(), layout), known);
     if (!of.isKnown)
-      return of;
+      return known[key] = of;
     for (auto &load : of.loads)
       if (!llvm::is_contained(origin.loads, load))
         origin.loads.push_back(load);
     origin.computes |= of.computes;
   }
   origin.computes |= !origin.loads.empty() && op->hasTrait<mlir::OpTrait::Elementwise>();
-  return origin;
+  return known[key] = origin;
+}
+
+static Origin originOf(Value value, const LinearLayout &layout) {
+  Origins known;
+  return originOf(value, layout, known);
 }
 
 static LinearLayout leftLayout(RankedTensorType left, const GroupInstruction &group) {
@@ -73,7 +85,7 @@ std::optional<LinearLayout> LayoutAssigner::layoutInRegisters(Value left, const 
 Value LayoutAssigner::computeIn(Value value, const LinearLayout &layout) {
   value = withoutConversion(value);
   Operation *op = value.getDefiningOp();
-  if (isa<LoadOp>(op) || !own(value) || *own(value) == layout)
+  if (isa_and_nonnull<LoadOp>(op) || !own(value) || *own(value) == layout)
     return get(value, layout);
   Attribute key = LinearAttr::get(value.getContext(), layout);
   if (Value found = computed.lookup({value, key}))
