@@ -140,7 +140,7 @@ RingCopy *ThreadCopies::copyReadBy(MatrixDotOp dot, int number) {
   return copy != copies.end() && groupsReadRing(copy->ringType(1), operand.axisK) ? copy : nullptr;
 }
 
-// None when anything else would have to wait for it. Nor with a left operand in registers: ptxas (12.8, 13.0) gives
+// None when anything else would have to wait for it. Nor with a left operand in registers: ptxas 13.0 gives
 // them to other values of the next iteration while the instruction still reads them.
 MatrixDotOp ThreadCopies::findOpenMatmul() {
   auto dots = llvm::to_vector(loop.getBody()->getOps<MatrixDotOp>());
