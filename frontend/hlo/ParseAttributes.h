@@ -13,7 +13,7 @@ struct ParseContext {
   Cursor &cursor;
   Module &module;
   std::unordered_map<std::string, int> computationNames;
-  bool writtenOut = false;        ///< what is being read becomes several operations (WrittenOut.cpp)
+  bool writtenOut = false;        ///< what is being read becomes several operations (ParseInstruction.cpp)
   std::vector<int> branches = {}; ///< of the conditional that is being read: computations
   std::string window = {};        ///< of the reduce-window or convolution that is being read, as written
   std::string labels = {};        ///< dim_labels of the convolution that is being read

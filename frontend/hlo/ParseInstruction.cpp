@@ -12,7 +12,7 @@ namespace heddle::hlo {
 
 static constexpr int deepestInlineOperand = 32;
 
-// Operations that are read as several others (WrittenOut.cpp).
+// Operations that are read as several others (Read*.cpp).
 static constexpr std::string_view conditionalText = "conditional", reduceWindowText = "reduce-window",
                                   convolutionText = "convolution", sortText = "sort", topText = "topk",
                                   scatterText = "scatter";

@@ -7,7 +7,7 @@
 
 namespace heddle::hlo {
 
-struct WindowDimension; // WrittenOut.cpp
+struct WindowDimension; // ReadWindows.cpp
 
 class InstructionParser {
 public:

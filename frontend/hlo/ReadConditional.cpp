@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// conditional is read as calls of all branches and selects, so that nothing after the parser knows it.
+#include "frontend/hlo/ParseInstruction.h"
+#include <fmt/format.h>
+#include <optional>
+#include <utility>
+
+namespace heddle::hlo {
+
+// For each branch but the last a pred that chooses it. An index that is no branch's chooses the last.
+std::vector<int> InstructionParser::selectorsOf(const Definition &definition, const Instruction &conditional,
+                                                size_t branches) {
+  int selector = conditional.operands.empty() ? -1 : conditional.operands[0];
+  Shape shape = selector < 0 ? Shape() : computation.instructions[size_t(selector)].shape;
+  bool isPred = shape.sameAs(Shape::scalar(DType::Pred)) && branches == 2;
+  if (branches == 0 || conditional.operands.size() != branches + 1 ||
+      (!isPred && !shape.sameAs(Shape::scalar(DType::S32))))
+    cursor.fail(
+        definition.location,
+        fmt::format("'conditional' takes a pred for two branches, or an s32, and an operand for each branch; it has {} "
+                    "operands and {} branches",
+                    conditional.operands.size(), branches));
+  if (isPred)
+    return {selector};
+  std::vector<int> selectors;
+  for (size_t branch = 0; branch + 1 < branches; ++branch) {
+    Instruction number, compare;
+    auto value = int32_t(branch);
+    number.opcode = Opcode::Constant;
+    number.literal.assign(reinterpret_cast<const char *>(&value), sizeof value);
+    compare.opcode = Opcode::Compare;
+    compare.operands = {selector, append(std::move(number), definition.location, &shape)};
+    selectors.push_back(append(std::move(compare), definition.location));
+  }
+  return selectors;
+}
+
+InstructionParser::Binding InstructionParser::finishConditional(Definition &definition,
+                                                                const Instruction &conditional) {
+  std::vector<int> branches = std::exchange(context.branches, {}), results;
+  std::vector<int> selectors = selectorsOf(definition, conditional, branches.size());
+  for (size_t branch = 0; branch < branches.size(); ++branch) {
+    Instruction call;
+    call.opcode = Opcode::Call;
+    call.operands = {conditional.operands[branch + 1]};
+    call.calledComputation = branches[branch];
+    results.push_back(append(std::move(call), definition.location));
+  }
+  auto shapeOf = [&](int index) { return computation.instructions[size_t(index)].shape; };
+  Shape shape = shapeOf(results[0]);
+  for (size_t branch = 1; branch < results.size(); ++branch)
+    if (!shapeOf(results[branch]).sameAs(shape))
+      cursor.fail(definition.location, fmt::format("branches of 'conditional' give {} and {}", formatShapePlain(shape),
+                                                   formatShapePlain(shapeOf(results[branch]))));
+  // The result, or element `number` of it, of each branch, of which one is selected.
+  auto selected = [&](std::optional<int64_t> number) {
+    std::vector<int> values = results;
+    for (int &value : values)
+      if (number) {
+        Instruction element;
+        element.opcode = Opcode::GetTupleElement;
+        element.operands = {value};
+        element.tupleIndex = *number;
+        value = append(std::move(element), definition.location);
+      }
+    Instruction select;
+    select.opcode = Opcode::Copy; // of a single branch
+    select.operands = {values.back()};
+    for (size_t branch = selectors.size(); branch-- > 0;) {
+      int otherwise = branch + 1 == selectors.size() ? values.back() : append(select, definition.location);
+      select.opcode = Opcode::Select;
+      select.operands = {selectors[branch], values[branch], otherwise};
+    }
+    return select;
+  };
+  Instruction result;
+  if (shape.isTuple()) {
+    result.opcode = Opcode::Tuple;
+    for (size_t i = 0; i < shape.elements.size(); ++i)
+      result.operands.push_back(append(selected(int64_t(i)), definition.location));
+  } else {
+    result = selected(std::nullopt);
+  }
+  result.name = definition.name;
+  result.location = definition.location;
+  result.carried = conditional.carried;
+  return finishDefinition(definition, std::move(result));
+}
+
+} // namespace heddle::hlo

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// scatter is read as comparisons of each element with where each update goes, so that nothing after the parser knows
+// it.
+#include "frontend/hlo/ParseInstruction.h"
+#include <algorithm>
+#include <fmt/format.h>
+#include <numeric>
+#include <utility>
+
+namespace heddle::hlo {
+
+int InstructionParser::countTrue(int value, Location location) {
+  int64_t last = shapeOf(value).rank() - 1;
+  Instruction dot;
+  dot.opcode = Opcode::Dot;
+  std::vector<int64_t> ones(size_t(shapeOf(value).dimensions.back()), 1);
+  dot.operands = {convert(value, DType::S64, location), constant(ones, location)};
+  dot.dot.lhsContracting = {last};
+  dot.dot.rhsContracting = {0};
+  return append(std::move(dot), location);
+}
+
+int InstructionParser::targetsOf(const Instruction &scatter, const std::vector<int64_t> &windowSizes,
+                                 Location location) {
+  const GatherDimensions &where = scatter.gather;
+  Shape into = shapeOf(scatter.operands[0]), indices = shapeOf(scatter.operands[1]);
+  std::vector<int64_t> strides(into.dimensions.size(), 1), kept;
+  for (size_t i = strides.size(); i-- > 1;)
+    strides[i - 1] = strides[i] * into.dimensions[i];
+  bool hasComponents = where.indexVectorDim < indices.rank();
+  for (int64_t i = 0; i < indices.rank(); ++i)
+    if (i != where.indexVectorDim)
+      kept.push_back(i);
+  int64_t components = hasComponents ? indices.dimensions[size_t(where.indexVectorDim)] : 1, windows = 1, elements = 1;
+  for (int64_t dimension : kept)
+    windows *= indices.dimensions[size_t(dimension)];
+  for (int64_t size : windowSizes)
+    elements *= size;
+  // Where the elements of a window are, and the part of its place that batching dimensions make.
+  std::vector<int64_t> offsets, batch;
+  for (int64_t number = 0; number < elements; ++number) {
+    int64_t rest = number, offset = 0;
+    for (size_t i = windowSizes.size(); i-- > 0; rest /= windowSizes[i])
+      offset += rest % windowSizes[i] * strides[i];
+    offsets.push_back(offset);
+  }
+  for (int64_t number = 0; number < windows; ++number) {
+    int64_t rest = number, offset = 0;
+    for (size_t i = kept.size(); i-- > 0; rest /= indices.dimensions[size_t(kept[i])])
+      for (size_t k = 0; k < where.indicesBatch.size(); ++k)
+        if (where.indicesBatch[k] == kept[i])
+          offset += rest % indices.dimensions[size_t(kept[i])] * strides[size_t(where.operandBatch[k])];
+    batch.push_back(offset);
+  }
+  Instruction transpose;
+  transpose.opcode = Opcode::Transpose;
+  transpose.operands = {scatter.operands[1]};
+  transpose.dimensions = kept;
+  if (hasComponents)
+    transpose.dimensions.push_back(where.indexVectorDim);
+  int vectors = reshape(append(std::move(transpose), location), {windows, components}, location);
+  int first = constant(batch, location), inside = -1;
+  for (int64_t component = 0; component < components; ++component) {
+    auto dimension = size_t(where.startIndexMap[size_t(component)]);
+    Instruction slice;
+    slice.opcode = Opcode::Slice;
+    slice.operands = {vectors};
+    slice.slice = {{0, component}, {windows, component + 1}, {1, 1}};
+    int start = reshape(convert(append(std::move(slice), location), DType::S64, location), {windows}, location);
+    auto everywhere = [&](int64_t value) { return constant(std::vector<int64_t>(size_t(windows), value), location); };
+    int fits = apply(Opcode::And,
+                     {compare(start, CompareDirection::GreaterOrEqual, everywhere(0), location),
+                      compare(start, CompareDirection::LessOrEqual,
+                              everywhere(into.dimensions[dimension] - windowSizes[dimension]), location)},
+                     location);
+    inside = inside < 0 ? fits : apply(Opcode::And, {inside, fits}, location);
+    first = apply(Opcode::Add, {first, apply(Opcode::Multiply, {start, everywhere(strides[dimension])}, location)},
+                  location);
+  }
+  std::vector<int64_t> sizes = {windows, elements};
+  int target = apply(
+      Opcode::Add,
+      {broadcast(first, {0}, sizes, location), broadcast(constant(offsets, location), {1}, sizes, location)}, location);
+  if (inside < 0)
+    return target;
+  int nowhere = broadcast(reshape(constant({-1}, location), {}, location), {}, sizes, location);
+  return apply(Opcode::Select, {broadcast(inside, {0}, sizes, location), target, nowhere}, location);
+}
+
+InstructionParser::Binding InstructionParser::finishScatter(Definition &definition, const Instruction &scatter) {
+  constexpr __int128 mostPairs = __int128(1) << 28;
+  Location location = definition.location;
+  const GatherDimensions &where = scatter.gather;
+  if (scatter.operands.size() != 3 || scatter.calledComputation < 0 || !shapeOf(scatter.operands[0]).isArray() ||
+      !shapeOf(scatter.operands[1]).isArray() || !isInteger(shapeOf(scatter.operands[1]).type) ||
+      !shapeOf(scatter.operands[2]).isArray())
+    cursor.fail(location, fmt::format("'scatter' takes an array, indices, updates and to_apply, got {} operands",
+                                      scatter.operands.size()));
+  Shape into = shapeOf(scatter.operands[0]), indices = shapeOf(scatter.operands[1]),
+        updates = shapeOf(scatter.operands[2]);
+  // The gather of the same windows has the same rules, and gives what the updates are.
+  std::vector<int64_t> windowSizes(into.dimensions.size(), 1), order;
+  size_t next = 0;
+  for (int64_t i = 0; i < into.rank(); ++i)
+    if (!where.isLeftOut(i) && next < where.offsets.size() && where.offsets[next] >= 0 &&
+        where.offsets[next] < updates.rank())
+      windowSizes[size_t(i)] = updates.dimensions[size_t(where.offsets[next++])];
+  Instruction check;
+  check.opcode = Opcode::Gather;
+  check.operands = {scatter.operands[0], scatter.operands[1]};
+  check.gather = where;
+  check.gather.sliceSizes = windowSizes;
+  Shape declared = Shape::array(into.type, updates.dimensions);
+  append(std::move(check), location, &declared);
+  computation.instructions.pop_back();
+  const Computation region = context.module.computation(scatter.calledComputation);
+  const Instruction &root = region.rootInstruction();
+  auto kind = reductionKindOf(region);
+  bool replaces = root.opcode == Opcode::Parameter && root.parameterNumber == 1;
+  if (!replaces && kind != ReductionKind::Add && kind != ReductionKind::Multiply)
+    cursor.fail(location, fmt::format("'scatter' with computation '{}' is not supported", region.name),
+                {"it adds, multiplies, or returns its second parameter"});
+  int64_t elements = into.elementCount(), count = updates.elementCount();
+  if (__int128(elements) * count > mostPairs || (replaces && __int128(count) * count > mostPairs))
+    cursor.fail(location,
+                fmt::format("'scatter' of {} into {}: each update is compared with each element, and at most {} "
+                            "pairs are read",
+                            formatShapePlain(updates), formatShapePlain(into), int64_t(mostPairs)));
+  int result = scatter.operands[0];
+  if (elements > 0 && count > 0) {
+    for (int64_t i = 0; i < updates.rank(); ++i)
+      if (std::ranges::find(where.offsets, i) == where.offsets.end())
+        order.push_back(i);
+    order.insert(order.end(), where.offsets.begin(), where.offsets.end());
+    Instruction transpose;
+    transpose.opcode = Opcode::Transpose;
+    transpose.operands = {scatter.operands[2]};
+    transpose.dimensions = order;
+    int values = reshape(append(std::move(transpose), location), {count}, location);
+    int targets = reshape(targetsOf(scatter, windowSizes, location), {count}, location);
+    int before = reshape(scatter.operands[0], {elements}, location);
+    std::vector<int64_t> pairs = {elements, count}, all(static_cast<size_t>(std::max(elements, count)));
+    std::iota(all.begin(), all.end(), 0);
+    int numbers = constant({all.begin(), all.begin() + elements}, location);
+    int hits = compare(broadcast(numbers, {0}, pairs, location), CompareDirection::Equal,
+                       broadcast(targets, {1}, pairs, location), location);
+    int after = -1;
+    if (replaces) { // the last update of an element counts
+      std::vector<int64_t> square = {count, count};
+      int order2 = constant({all.begin(), all.begin() + count}, location);
+      int later = apply(Opcode::And,
+                        {compare(broadcast(targets, {0}, square, location), CompareDirection::Equal,
+                                 broadcast(targets, {1}, square, location), location),
+                         compare(broadcast(order2, {0}, square, location), CompareDirection::Less,
+                                 broadcast(order2, {1}, square, location), location)},
+                        location);
+      int none = constant(std::vector<int64_t>(size_t(count), 0), location);
+      int isLast = compare(countTrue(later, location), CompareDirection::Equal, none, location);
+      hits = apply(Opcode::And, {hits, broadcast(isLast, {1}, pairs, location)}, location);
+      Instruction dot, gather;
+      dot.opcode = Opcode::Dot;
+      dot.operands = {convert(hits, DType::S64, location), order2};
+      dot.dot.lhsContracting = {1};
+      dot.dot.rhsContracting = {0};
+      int number = append(std::move(dot), location);
+      gather.opcode = Opcode::Gather;
+      gather.operands = {values, reshape(number, {elements, 1}, location)};
+      gather.gather.collapsed = {0};
+      gather.gather.startIndexMap = {0};
+      gather.gather.indexVectorDim = 1;
+      gather.gather.sliceSizes = {1};
+      after = append(std::move(gather), location);
+    } else {
+      Instruction number, reduce;
+      number.opcode = Opcode::Constant;
+      int64_t neutral = *kind == ReductionKind::Multiply;
+      number.literal.assign(reinterpret_cast<const char *>(&neutral), sizeof neutral);
+      Shape scalar = Shape::scalar(DType::S64);
+      int initial = convert(append(std::move(number), location, &scalar), into.type, location);
+      int chosen =
+          apply(Opcode::Select,
+                {hits, broadcast(values, {1}, pairs, location), broadcast(initial, {}, pairs, location)}, location);
+      reduce.opcode = Opcode::Reduce;
+      reduce.operands = {chosen, initial};
+      reduce.dimensions = {1};
+      reduce.calledComputation = scatter.calledComputation;
+      after = apply(*kind == ReductionKind::Add ? Opcode::Add : Opcode::Multiply,
+                    {before, append(std::move(reduce), location)}, location);
+    }
+    int none = constant(std::vector<int64_t>(size_t(elements), 0), location);
+    int isHit = compare(countTrue(hits, location), CompareDirection::Greater, none, location);
+    result = reshape(apply(Opcode::Select, {isHit, after, before}, location), into.dimensions, location);
+  }
+  Instruction copy;
+  copy.opcode = Opcode::Copy;
+  copy.operands = {result};
+  copy.name = definition.name;
+  copy.location = location;
+  copy.carried = scatter.carried;
+  return finishDefinition(definition, std::move(copy));
+}
+
+} // namespace heddle::hlo
