@@ -19,10 +19,9 @@ namespace heddle {
 
 /// Where the latest launch went, when it may be followed by one on another stream.
 struct Communicator::Latest {
-  bool isTracked = false; ///< from the first launch into a stream of the caller's on
-  uint64_t queue = 0;     ///< Stream::queue, of launches that are not captured
-  std::shared_ptr<Event> event;
-  uint64_t capture = 0, capturedQueue = 0; ///< the same of the latest capture
+  bool isTracked = false;       ///< from the first launch into a stream of the caller's on
+  std::shared_ptr<Event> event; ///< after those that are not captured
+  uint64_t capture = 0;         ///< Stream::captureId, of the latest capture
   std::shared_ptr<Event> capturedEvent;
 };
 
@@ -335,12 +334,13 @@ void Communicator::waitForLatest(size_t local, Stream &stream, uint64_t capture)
     before.event = devices[local]->createEvent();
     before.capturedEvent = devices[local]->createEvent();
     streams[local]->record(before.event);
-    before.queue = streams[local]->queue();
     before.isTracked = true;
   }
-  if (!capture && before.queue != stream.queue())
+  // Also where the handles are equal: that of a destroyed stream comes again, and one means another stream on each
+  // thread.
+  if (!capture)
     stream.wait(before.event);
-  if (capture && before.capture == capture && before.capturedQueue != stream.queue())
+  else if (before.capture == capture)
     stream.wait(before.capturedEvent);
 }
 
@@ -348,7 +348,6 @@ void Communicator::waitForLatest(size_t local, Stream &stream, uint64_t capture)
 void Communicator::markLatest(size_t local, Stream &stream, uint64_t capture) {
   Latest &now = latest[local];
   stream.record(capture ? now.capturedEvent : now.event);
-  (capture ? now.capturedQueue : now.queue) = stream.queue();
   if (capture)
     now.capture = capture;
 }

@@ -5,7 +5,9 @@
 #include "nccl/Offer.h"
 #include "nccl/Settings.h"
 #include <algorithm>
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <set>
@@ -14,6 +16,37 @@
 
 namespace heddle::dropin {
 namespace {
+
+//===-- The end of the process -----------------------------------------------------------------------------------===//
+
+// PyTorch's threads abort communicators while its main thread is in exit(), where CUDA shuts down: from then on
+// Heddle's part of a communicator is left to the end of the process.
+std::atomic<bool> isExiting = false;
+std::atomic<int> releasing = 0; ///< threads that release entries
+
+/// Registered when CUDA has been initialised, so that it runs before what CUDA has registered.
+void beforeExit() {
+  constexpr int longest = 2000; // milliseconds
+  isExiting = true;
+  for (int turn = 0; turn < longest && releasing > 0; ++turn)
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+void watchForExit() {
+  static const int registered = std::atexit(beforeExit);
+  (void)registered;
+}
+
+/// Ends Heddle's part of a communicator. Graphs hold addresses of a captured one's memory: it stays.
+void release(std::shared_ptr<Entry> entry) {
+  ++releasing;
+  if (entry->wasCaptured() || isExiting)
+    (void)new std::shared_ptr<Entry>(std::move(entry));
+  entry.reset();
+  --releasing;
+}
+
+//===-- Communicators --------------------------------------------------------------------------------------------===//
 
 /// The communicators that were offered. Never destroyed: other threads may call while the process ends.
 class Table {
@@ -28,6 +61,7 @@ public:
     return found == entries.end() ? nullptr : found->second;
   }
   void add(std::shared_ptr<Entry> entry) {
+    watchForExit();
     std::unique_lock lock(mutex);
     entries[entry->comm] = std::move(entry);
   }
@@ -234,9 +268,9 @@ void drop(Comm comm) {
   std::shared_ptr<Entry> entry = Table::shared().take(comm);
   if (!entry)
     return;
-  entry->waitForWork();
-  if (entry->wasCaptured()) // graphs hold addresses of its memory
-    (void)new std::shared_ptr<Entry>(std::move(entry));
+  if (!isExiting)
+    entry->waitForWork();
+  release(std::move(entry));
 }
 
 /// Ends a communicator and what it waits for. Heddle's part and NCCL's end side by side: in a stream with work of both,
@@ -248,12 +282,9 @@ Result endNow(Comm comm, const std::function<Result()> &endNccl) {
   std::shared_ptr<Entry> entry = Table::shared().take(comm);
   if (entry && (entry->wasCaptured() || entry->isPreparing()))
     entry->abort("its communicator was aborted");
-  if (entry && entry->wasCaptured()) {
-    (void)new std::shared_ptr<Entry>(std::move(entry));
-  }
   std::thread ending;
   if (entry)
-    ending = std::thread([ended = std::move(entry)]() mutable { ended.reset(); });
+    ending = std::thread([ended = std::move(entry)]() mutable { release(std::move(ended)); });
   InsideNccl inside;
   Result done = endNccl();
   if (ending.joinable())
@@ -329,7 +360,7 @@ HEDDLE_EXPORT Result ncclCommGetAsyncError(Comm comm, Result *error) {
 }
 
 HEDDLE_EXPORT const char *ncclGetLastError(Comm comm) {
-  static thread_local std::string kept;
+  static thread_local auto &kept = *new std::string; // destructors of the process's end may ask
   if (auto entry = comm ? Table::shared().find(comm) : nullptr)
     if (std::string text = entry->lastError(); !text.empty()) {
       kept = "heddle: " + text;

@@ -53,8 +53,6 @@ public:
   /// Blocks until everything has run; throws the first error since the last synchronize.
   virtual void synchronize() = 0;
 
-  /// Equal for objects that put their work into one queue: those over one stream of others.
-  virtual uint64_t queue() const { return reinterpret_cast<uint64_t>(this); }
   /// What the stream is being captured into, also by its owner: equal for streams of one capture, 0 for none.
   virtual uint64_t captureId() { return 0; }
 };

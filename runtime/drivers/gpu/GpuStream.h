@@ -33,7 +33,6 @@ public:
   std::unique_ptr<Graph> endCapture() override;
   void synchronize() override;
 
-  uint64_t queue() const override { return reinterpret_cast<uint64_t>(handle); }
   uint64_t captureId() override;
 
   gpu::Stream raw() const { return handle; } ///< for other libraries of the process
