@@ -71,6 +71,15 @@ public:
     return node.empty() ? nullptr : node.mapped();
   }
 
+  /// The first error of any; an empty text for none.
+  std::string anyError() {
+    std::shared_lock lock(mutex);
+    for (const auto &[comm, entry] : entries)
+      if (std::string text = entry->lastError(); !text.empty())
+        return text;
+    return "";
+  }
+
   /// Those that were made without waiting are offered at their first call that can wait.
   void postpone(Comm comm) {
     std::unique_lock lock(mutex);
@@ -361,12 +370,15 @@ HEDDLE_EXPORT Result ncclCommGetAsyncError(Comm comm, Result *error) {
 
 HEDDLE_EXPORT const char *ncclGetLastError(Comm comm) {
   static thread_local auto &kept = *new std::string; // destructors of the process's end may ask
+  std::string text;
   if (auto entry = comm ? Table::shared().find(comm) : nullptr)
-    if (std::string text = entry->lastError(); !text.empty()) {
-      kept = "heddle: " + text;
-      return kept.c_str();
-    }
-  return ncclLastError(comm);
+    text = entry->lastError();
+  else if (!comm) // as PyTorch asks
+    text = Table::shared().anyError();
+  if (text.empty())
+    return ncclLastError(comm);
+  kept = "heddle: " + text;
+  return kept.c_str();
 }
 
 HEDDLE_EXPORT Result ncclGroupStart() {

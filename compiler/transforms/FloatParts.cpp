@@ -34,10 +34,20 @@ static Value restOf(ImplicitLocOpBuilder &builder, Value tile, Value part) {
   return arith::SelectOp::create(builder, isInfinite, all(0), rest);
 }
 
+// A NaN whose payload lies in the bits that are cut off would become an infinity.
+static Value quieted(ImplicitLocOpBuilder &builder, Value tile) {
+  Value bits = bitsOf(builder, tile);
+  Value quiet = arith::OrIOp::create(builder, bits, integers(builder, bits, 0x00400000));
+  Value isNan = arith::CmpFOp::create(builder, arith::CmpFPredicate::UNO, tile, tile);
+  return arith::BitcastOp::create(builder, tile.getType(), Value(arith::SelectOp::create(builder, isNan, quiet, bits)));
+}
+
 // The upper half of the bits is a bf16, rounded towards zero.
 SmallVector<Value, 3> heddle::partsInBf16(ImplicitLocOpBuilder &builder, Value tile, int count) {
   RankedTensorType type = tileType(tile);
   SmallVector<Value, 3> parts;
+  if (count > 1) // others are loaded in fewer bits
+    tile = quieted(builder, tile);
   while (true) {
     Value bits = bitsOf(builder, tile);
     Value upper = arith::ShRUIOp::create(builder, bits, integers(builder, bits, 16));
@@ -50,6 +60,7 @@ SmallVector<Value, 3> heddle::partsInBf16(ImplicitLocOpBuilder &builder, Value t
 }
 
 SmallVector<Value, 3> heddle::partsForTf32(ImplicitLocOpBuilder &builder, Value tile) {
+  tile = quieted(builder, tile);
   Value bits = bitsOf(builder, tile);
   bits = arith::AndIOp::create(builder, bits, integers(builder, bits, int32_t(0xffffe000)));
   Value upper = arith::BitcastOp::create(builder, tile.getType(), bits);

@@ -2,6 +2,7 @@
 // Matrix products of every element type and of shapes from a single element to several panels, against plain sums.
 #include "tests/numerics/PlainFloat.h"
 #include "tests/numerics/Support.h"
+#include <bit>
 
 using namespace heddle::numerics;
 using namespace heddle::reference;
@@ -135,7 +136,7 @@ INSTANTIATE_TEST_SUITE_P(All, DotPrecision,
                          });
 } // namespace
 
-// Operands in several parts keep the bits that the precision names, and an infinity stays one.
+// Operands in several parts keep the bits that the precision names, and an infinity or a NaN stays one.
 TEST_P(DotPrecision, errors_are_within_the_bound) {
   const auto &[precision, executorName] = GetParam();
   constexpr int m = 16, n = 16, k = 32;
@@ -146,6 +147,7 @@ TEST_P(DotPrecision, errors_are_within_the_bound) {
       value = float(double(int32_t(random.next())) * 0x1p-31);
   a[5 * k + 7] = INFINITY;
   b[2 * n + 3] = -INFINITY;
+  a[9 * k + 3] = std::bit_cast<float>(0x7f800001u); // a NaN in the last bit only
   auto bytes = [](const std::vector<float> &values) {
     auto *first = reinterpret_cast<const uint8_t *>(values.data());
     return Argument::buffer({first, first + values.size() * sizeof(float)});

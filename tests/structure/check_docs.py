@@ -52,8 +52,13 @@ class Documents:
 
     def check_document(self, path):
         fence, language, pending = None, "", ""
+        columns = 0
         for number, line in enumerate(tree.text(self.root, path).splitlines(), 1):
             where = (path, number)
+            cells = len(re.findall(r"(?<!\\)\|", CODE.sub("", line))) - 1 if fence is None and line.startswith("|") else 0
+            if cells and columns and cells != columns:
+                self.complain(where, f"the row has {cells} cells, and its table {columns} columns")
+            columns = cells
             match = FENCE.match(line)
             if match and (fence is None or match[1].startswith(fence)):
                 fence, language = (match[1], match[2]) if fence is None else (None, "")

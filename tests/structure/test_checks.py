@@ -177,6 +177,10 @@ class Docs(Checks):
     def test_clean(self):
         self.check(None, None)
 
+    def test_rows_of_tables(self):
+        self.check("a.md", "| a | b |\n|---|---|\n| 1 | `x | y` |\n\n| a |\n|---|\n")
+        self.check("a.md", "| a | b |\n|---|---|\n| 1 | 2 | 3 |\n", "a.md:3: error: the row has 3 cells, and its table 2 columns")
+
     def test_dead_link(self):
         self.check("a.md", "[x](docs/gone.md)\n", "a.md:1: error: the link 'docs/gone.md' leads nowhere")
 

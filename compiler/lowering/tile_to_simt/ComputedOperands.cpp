@@ -73,12 +73,20 @@ static LinearLayout leftLayout(RankedTensorType left, const GroupInstruction &gr
                               {4 * group.groupsAlongM, group.groupsAlongN}, 32 / left.getElementTypeBitWidth());
 }
 
+/// Whether a thread has registers for its part of the operand beside that of the sum.
+static bool fitsRegisters(RankedTensorType left, RankedTensorType sum, const GpuTarget &target, int warps) {
+  int64_t bits = left.getNumElements() * left.getElementTypeBitWidth() + sum.getNumElements() * 32;
+  return bits / 32 / (int64_t(warps) * target.lanesPerWarp()) <= target.registersPerThread(warps) * 3 / 4;
+}
+
 // With several groups along N, each would compute all of the operand.
-std::optional<LinearLayout> LayoutAssigner::layoutInRegisters(Value left, const GroupInstruction &group) {
+std::optional<LinearLayout> LayoutAssigner::layoutInRegisters(DotOp dot, const GroupInstruction &group) {
+  Value left = dot.getA();
   LinearLayout layout = leftLayout(tileOf(left), group);
   if (isMadeOfProduct(left))
     return layout;
-  bool isComputed = group.groupsAlongN == 1 && originOf(left, layout).computes;
+  bool isComputed = group.groupsAlongN == 1 && fitsRegisters(tileOf(left), tileOf(dot.getD()), target, warps) &&
+                    originOf(left, layout).computes;
   return isComputed ? std::optional(layout) : std::nullopt;
 }
 
@@ -221,9 +229,11 @@ static std::optional<GroupInstruction> instructionFor(const MatmulForm &form, Do
   auto made = DotOp::create(b, dot.getLoc(), sum.getType(), left, form.right(b, dot), sum, dot.getInputPrecision(),
                             dot.getMaxNumImpreciseAcc());
   std::optional<GroupInstruction> group = target.groupInstruction(made, warps);
-  if (!group || group->groupsAlongN != 1)
+  auto leftTile = cast<RankedTensorType>(left.getType());
+  if (!group || group->groupsAlongN != 1 ||
+      !fitsRegisters(leftTile, cast<RankedTensorType>(sum.getType()), target, warps))
     return std::nullopt;
-  origin = originOf(left, leftLayout(cast<RankedTensorType>(left.getType()), *group));
+  origin = originOf(left, leftLayout(leftTile, *group));
   return origin.computes ? group : std::nullopt;
 }
 

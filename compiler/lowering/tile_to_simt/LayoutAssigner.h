@@ -86,8 +86,9 @@ private:
 
   //===-- ComputedOperands.cpp
   //-------------------------------------------------------------------------------------===//
-  /// Of a left operand that is made of another product, or computed from loads: where the instruction reads it.
-  std::optional<LinearLayout> layoutInRegisters(mlir::Value left, const GroupInstruction &group);
+  /// Of a left operand that is made of another product, or computed from loads: where the instruction reads it, if
+  /// there are registers.
+  std::optional<LinearLayout> layoutInRegisters(triton::DotOp dot, const GroupInstruction &group);
   /// The tile, computed again in this layout, in which each thread can compute its elements.
   mlir::Value computeIn(mlir::Value value, const LinearLayout &layout);
 

@@ -116,7 +116,7 @@ void LayoutAssigner::rewriteDot(DotOp dot) {
     products[dot] = {.warpGroups = true};
     // What comes of another product is in the registers where this one reads it, and so is what is computed for it.
     // Other operands go to shared memory from wherever they are.
-    if (std::optional<LinearLayout> registers = layoutInRegisters(dot.getA(), *group)) {
+    if (std::optional<LinearLayout> registers = layoutInRegisters(dot, *group)) {
       if (isMadeOfProduct(dot.getA()))
         setOperand(dot.getAMutable(), *registers);
       else

@@ -3,11 +3,14 @@
 // RUN: heddle-opt %s --heddle-split-dots | FileCheck --check-prefix=NONE %s
 
 // Each operand is 11 bits and the rest; the product of both rests is left out. An infinity times a
-// rest of 0 is NaN, in the small sum alone.
+// rest of 0 is NaN, in the small sum alone. A NaN stays one: its quiet bit is among the 11.
 // CHECK-LABEL: @tf32x3
+// CHECK: arith.constant dense<4194304> : tensor<16x32xi32>
+// CHECK: arith.cmpf uno, %arg0, %arg0
 // CHECK: arith.constant dense<-8192> : tensor<16x32xi32>
 // CHECK: %[[A:.*]] = arith.bitcast %{{.*}} : tensor<16x32xi32> to tensor<16x32xf32>
 // CHECK: %[[AREST:.*]] = arith.select
+// CHECK: arith.constant dense<-8192> : tensor<32x16xi32>
 // CHECK: %[[B:.*]] = arith.bitcast %{{.*}} : tensor<32x16xi32> to tensor<32x16xf32>
 // CHECK: %[[BREST:.*]] = arith.select
 // CHECK: %[[ZERO:.*]] = arith.constant dense<0.000000e+00> : tensor<16x16xf32>
