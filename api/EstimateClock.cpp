@@ -115,11 +115,7 @@ void EstimateClock::prepare(size_t candidate) {
       expected[result.name] = std::move(array);
       continue;
     }
-    Difference difference =
-        compareArrays(result.name, array, expected.at(result.name), kernel.tolerance, "the default");
-    if (difference.elements)
-      throw CandidateFailure("wrong", fmt::format("{} elements of `{}` are not those of the default; {}",
-                                                  difference.elements, result.name, difference.first));
+    requireSame(result.name, array, expected.at(result.name), kernel.tolerance);
   }
   // A plan without launches takes no time, and a time is above 0.
   microseconds[candidate] = std::max(1e6 * simulated.seconds, 1e-3);

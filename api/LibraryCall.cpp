@@ -56,6 +56,13 @@ ArrayType permuted(const ArrayType &dense, const std::vector<int64_t> &order, co
   return view;
 }
 
+ArrayType &arrayOf(BoundCall &bound, const std::string &name, const std::string &option) {
+  auto array = bound.request.inputs.find(name);
+  if (array == bound.request.inputs.end())
+    throw inputError(fmt::format("`{}`: kernel `{}` has no array `{}`", option, bound.kernel.name, name));
+  return array->second;
+}
+
 } // namespace
 
 const LibraryKernel &libraryKernelOf(const std::string &input) {
@@ -94,19 +101,12 @@ BoundCall bindLibraryCall(const LibraryRequest &request, const Chip &chip) {
   }
   for (const std::string &text : request.permutations) {
     NamedValue permutation = parseNamedValue(text, "--permute");
-    auto array = bound.request.inputs.find(permutation.name);
-    if (array == bound.request.inputs.end())
-      throw inputError(
-          fmt::format("`--permute {}`: kernel `{}` has no array `{}`", text, kernel.name, permutation.name));
-    array->second =
-        permuted(ArrayType{array->second.type, array->second.shape}, numbersOf(permutation.value, text), text);
+    ArrayType &array = arrayOf(bound, permutation.name, "--permute " + text);
+    array = permuted(ArrayType{array.type, array.shape}, numbersOf(permutation.value, text), text);
   }
   for (const std::string &text : request.strides) {
     NamedValue strides = parseNamedValue(text, "--strides");
-    auto array = bound.request.inputs.find(strides.name);
-    if (array == bound.request.inputs.end())
-      throw inputError(fmt::format("`--strides {}`: kernel `{}` has no array `{}`", text, kernel.name, strides.name));
-    array->second.strides = numbersOf(strides.value, "--strides " + text);
+    arrayOf(bound, strides.name, "--strides " + text).strides = numbersOf(strides.value, "--strides " + text);
   }
   return bound;
 }

@@ -62,6 +62,13 @@ void createSchema(Sqlite &sqlite) {
   all.commit();
 }
 
+/// All searches of a key, with what they measured.
+void deleteRuns(Sqlite &sqlite, const std::string &key) {
+  for (const char *table : {"measurements", "failures", "marks"})
+    sqlite.run(fmt::format("DELETE FROM {} WHERE run IN (SELECT id FROM runs WHERE key = ?)", table).c_str(), key);
+  sqlite.run("DELETE FROM runs WHERE key = ?", key);
+}
+
 void checkFormat(Sqlite &sqlite, const std::string &path) {
   if (int64_t id = sqlite.number("PRAGMA application_id"); id != applicationId)
     throw inputError(
@@ -176,10 +183,7 @@ Journal Database::openJournal(const Key &key, const std::string &settings) {
                           key.id(), settings);
   bool isResumed = !rows.empty();
   if (!isResumed) {
-    for (const char *table : {"measurements", "failures", "marks"})
-      sqlite->run(fmt::format("DELETE FROM {} WHERE run IN (SELECT id FROM runs WHERE key = ?)", table).c_str(),
-                  key.id());
-    sqlite->run("DELETE FROM runs WHERE key = ?", key.id());
+    deleteRuns(*sqlite, key.id());
     sqlite->run("INSERT INTO runs (key, settings, started) VALUES (?, ?, ?)", key.id(), settings, timeNow());
   }
   int64_t id = isResumed ? std::stoll(rows[0][0]) : sqlite->lastRow();
@@ -253,9 +257,7 @@ size_t Database::forget(const std::string &id) {
     throw inputError(fmt::format("`{}` begins {} keys, `{}` and `{}` among them", id, keys.size(), keys[0], keys[1]),
                      {"give more of its digits"});
   for (const std::string &key : keys) {
-    for (const char *table : {"measurements", "failures", "marks"})
-      sqlite->run(fmt::format("DELETE FROM {} WHERE run IN (SELECT id FROM runs WHERE key = ?)", table).c_str(), key);
-    sqlite->run("DELETE FROM runs WHERE key = ?", key);
+    deleteRuns(*sqlite, key);
     sqlite->run("DELETE FROM results WHERE key = ?", key);
   }
   all.commit();

@@ -36,6 +36,13 @@ constexpr int64_t mostComparedHere = int64_t(1) << 30;
 
 } // namespace
 
+void requireSame(const std::string &name, const HostArray &ours, const HostArray &theirs, double tolerance) {
+  Difference difference = compareArrays(name, ours, theirs, tolerance, "the default");
+  if (difference.elements)
+    throw CandidateFailure("wrong", fmt::format("{} elements of `{}` are not those of the default; {}",
+                                                difference.elements, name, difference.first));
+}
+
 class DeviceClock::State {
 public:
   State(std::shared_ptr<Device> device, const LibraryKernel &kernel, const Space &space, HostArrays given,
@@ -54,12 +61,7 @@ public:
       for (const NamedArray &result : chosen.plan.results)
         if (result.type.sizeBytes())
           stream->fill(buffers.at(result.name), unwritten);
-      std::shared_ptr<Event> start = device->createEvent(), end = device->createEvent();
-      stream->record(start);
-      prepared->launch(*stream, addresses, options.secondsPerCall);
-      stream->record(end);
-      finish();
-      checkTime(candidate, 1e3 * end->millisecondsSince(*start));
+      checkTime(candidate, timeOnce(*prepared));
       runners[candidate].prepared = std::move(prepared);
     } catch (const CandidateFailure &) {
       throw;
@@ -165,6 +167,16 @@ private:
     stream->synchronize();
   }
 
+  /// Microseconds of one call by itself, after all work of the stream.
+  double timeOnce(const Prepared &prepared) {
+    std::shared_ptr<Event> start = device->createEvent(), end = device->createEvent();
+    stream->record(start);
+    prepared.launch(*stream, addresses, options.secondsPerCall);
+    stream->record(end);
+    finish();
+    return 1e3 * end->millisecondsSince(*start);
+  }
+
   bool worksStill() {
     try {
       if (!stream)
@@ -233,10 +245,7 @@ private:
     HostArray ours = fetch(result.type, address);
     auto known = expected.find(result.name);
     HostArray theirs = known != expected.end() ? known->second : fetch(result.type, kept.at(result.name).address());
-    Difference difference = compareArrays(result.name, ours, theirs, kernel.tolerance, "the default");
-    if (difference.elements)
-      throw CandidateFailure("wrong", fmt::format("{} elements of `{}` are not those of the default; {}",
-                                                  difference.elements, result.name, difference.first));
+    requireSame(result.name, ours, theirs, kernel.tolerance);
     if (int64_t(ours.bytes.size()) < result.type.sizeBytes())
       throw CandidateFailure("wrong",
                              fmt::format("elements of `{}` after the first {} bytes are not those of the default",
@@ -247,14 +256,8 @@ private:
     if (options.isCold)
       return 1;
     std::vector<double> times;
-    for (int i = 0; i < 3; ++i) {
-      std::shared_ptr<Event> start = device->createEvent(), end = device->createEvent();
-      stream->record(start);
-      prepared.launch(*stream, addresses, options.secondsPerCall);
-      stream->record(end);
-      finish();
-      times.push_back(1e3 * end->millisecondsSince(*start));
-    }
+    for (int i = 0; i < 3; ++i)
+      times.push_back(timeOnce(prepared));
     return int(std::clamp(std::ceil(sampleMicroseconds / std::max(medianOf(times), 0.1)), 1.0, double(mostCalls)));
   }
 

@@ -27,6 +27,11 @@ struct DeviceClockOptions {
   CompileOptions compile = {}; ///< all but target and warps
 };
 
+/// Throws CandidateFailure where a result of a candidate is not that of the default, as kernels::compareArrays
+/// compares.
+void requireSame(const std::string &name, const kernels::HostArray &ours, const kernels::HostArray &theirs,
+                 double tolerance);
+
 class DeviceClock : public Clock {
 public:
   /// `given` are contents of inputs; the others are made. Throws as Device::allocate at the first prepare.

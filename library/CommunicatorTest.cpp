@@ -381,6 +381,8 @@ TEST(Communicators, WhatACallerCanDoWrong) {
     heddle_device_open("host:3", &other.value);
     heddle_stream_create(other, &stream.value);
     rank.sayError(heddle_collective_launch(sum, stream, uint64_t(value), uint64_t(value)));
+    rank.sayError(heddle_communicator_follow(rank.communicator, stream));
+    rank.sayError(heddle_communicator_mark(rank.communicator, stream));
     rank.launch(sum, value, value); // none of it has failed the group
     rank.synchronize();
   });
@@ -404,6 +406,8 @@ TEST(Communicators, WhatACallerCanDoWrong) {
       "2: ",
       "2: `input` is 0x0, and the address of 256 bytes of f32 at a multiple of 4 is wanted",
       "2: `output` is 0x",
+      "2: `stream` is of host:3, and the communicator of host:0",
+      "2: `stream` is of host:3, and the communicator of host:0",
       "2: `stream` is of host:3, and the communicator of host:0"};
   std::istringstream said(processes.finish(0));
   std::string line;

@@ -3,13 +3,13 @@
 #include "chips/Chip.h"
 #include "collectives/Communicator.h"
 #include "library/Handles.h"
+#include "library/Json.h"
 #include "library/Structures.h"
 #include "program/RankCollective.h"
 #include "runtime/ProcessGroup.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
 using namespace heddle;
 
@@ -205,13 +205,30 @@ std::vector<LaunchArgument> argumentsOf(const CollectiveObject &object, const st
   return arguments;
 }
 
+/// Throws Error{Input} for a stream of another device than the communicator's.
+std::shared_ptr<StreamObject> findStream(heddle_stream stream, const CommunicatorObject &communicator) {
+  auto queue = find<StreamObject>(stream, "stream");
+  if (queue->device->name() != communicator.device->name())
+    throw inputError(fmt::format("`stream` is of {}, and the communicator of {}", queue->device->name(),
+                                 communicator.device->name()));
+  return queue;
+}
+
+/// Puts the communicator's work and that of a stream in order: `order` is a member of Communicator.
+heddle_status orderStream(heddle_communicator communicator, heddle_stream stream,
+                          void (Communicator::*order)(int rank, Stream &stream)) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    auto queue = findStream(stream, *object);
+    std::lock_guard lock(object->launching);
+    (*object->group.*order)(object->group->localRanks().front(), *queue->stream);
+  });
+}
+
 void launchCollective(const CollectiveObject &object, heddle_stream stream, const std::vector<uint64_t> &addresses) {
-  auto queue = stream ? find<StreamObject>(stream, "stream") : nullptr;
+  auto queue = stream ? findStream(stream, *object.owner) : nullptr;
   Communicator &group = *object.owner->group;
   int rank = group.localRanks().front();
-  if (queue && queue->device->name() != object.owner->device->name())
-    throw inputError(fmt::format("`stream` is of {}, and the communicator of {}", queue->device->name(),
-                                 object.owner->device->name()));
   bool isCapturing = (queue ? *queue->stream : group.stream(rank)).captureId() != 0;
   if (isCapturing != object.isCaptured)
     throw inputError(fmt::format("the stream is {}being captured, and the collective was prepared for streams that "
@@ -278,7 +295,7 @@ heddle_status heddle_communicator_describe(heddle_communicator communicator, hed
       description["members"].push_back({{"rank", rank},
                                         {"device", processes.deviceName(rank)},
                                         {"process", processes.neighbours().processId(rank)}});
-    give(json, TextObject{description.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)});
+    giveJson(json, description);
   });
 }
 
@@ -340,7 +357,7 @@ heddle_status heddle_collective_describe(heddle_collective collective, heddle_te
                                        {"bytes", each.sizeBytes},
                                        {"result", each.isResult},
                                        {"alignment", each.alignment}});
-    give(json, TextObject{description.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)});
+    giveJson(json, description);
   });
 }
 
@@ -375,21 +392,11 @@ heddle_status heddle_collective_launch_arrays(heddle_collective collective, hedd
 }
 
 heddle_status heddle_communicator_follow(heddle_communicator communicator, heddle_stream stream) {
-  return guarded([&] {
-    auto object = find<CommunicatorObject>(communicator, "communicator");
-    auto queue = find<StreamObject>(stream, "stream");
-    std::lock_guard lock(object->launching);
-    object->group->follow(object->group->localRanks().front(), *queue->stream);
-  });
+  return orderStream(communicator, stream, &Communicator::follow);
 }
 
 heddle_status heddle_communicator_mark(heddle_communicator communicator, heddle_stream stream) {
-  return guarded([&] {
-    auto object = find<CommunicatorObject>(communicator, "communicator");
-    auto queue = find<StreamObject>(stream, "stream");
-    std::lock_guard lock(object->launching);
-    object->group->mark(object->group->localRanks().front(), *queue->stream);
-  });
+  return orderStream(communicator, stream, &Communicator::mark);
 }
 
 heddle_status heddle_communicator_synchronize(heddle_communicator communicator) {

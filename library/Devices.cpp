@@ -3,10 +3,10 @@
 #include "api/Heddle.h"
 #include "chips/Chip.h"
 #include "library/Handles.h"
+#include "library/Json.h"
 #include "runtime/Driver.h"
 #include <fmt/format.h>
 #include <mutex>
-#include <nlohmann/json.hpp>
 
 using namespace heddle;
 
@@ -50,7 +50,7 @@ heddle_status heddle_device_describe(heddle_device device, heddle_text *json) {
         {"name", each.name()},           {"description", each.description()},  {"driver", each.driver().name()},
         {"target", each.chip().name},    {"ordinal", each.ordinal()},          {"memoryBytes", memory.totalBytes},
         {"freeBytes", memory.freeBytes}, {"computeUnits", each.computeUnits()}};
-    give(json, TextObject{description.dump(2, ' ', false, nlohmann::json::error_handler_t::replace)});
+    giveJson(json, description);
   });
 }
 

@@ -4,7 +4,6 @@
 #include "nccl/Log.h"
 #include "nccl/Settings.h"
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
 #include <sys/random.h>

@@ -5,7 +5,6 @@
 #include "nccl/Log.h"
 #include <charconv>
 #include <cstdlib>
-#include <cstring>
 
 namespace heddle::dropin {
 namespace {

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <fmt/format.h>
 #include <functional>
+#include <initializer_list>
 #include <optional>
 #include <thread>
 #include <unistd.h>
@@ -23,6 +24,7 @@ constexpr const char *cudaName = "HEDDLE_CUDA_LIBRARY";
 constexpr const char *dependentName = "HEDDLE_CUDA_DEPENDENT_LAUNCH";
 constexpr const char *devicesName = "HEDDLE_DEVICES_PER_GPU";
 constexpr const char *hipName = "HEDDLE_HIP_LIBRARY";
+constexpr const char *heddleLibraryName = "HEDDLE_LIBRARY"; // of python/heddle/_library.py and nccl/Libraries.cpp
 constexpr const char *ncclName = "HEDDLE_NCCL_LIBRARY";
 // Of libheddle_nccl.so (nccl/Settings.cpp), which is loaded into programs of others and reads them itself.
 constexpr const char *ncclBytesName = "HEDDLE_NCCL_BYTES";
@@ -48,6 +50,11 @@ constexpr const char *secretForm = "a text of 16 to 4096 bytes";
 constexpr const char *secretFileForm = "a file that only this user may read";
 constexpr const char *switchForm = "on or off";
 constexpr const char *libraryForm = "a library's name or path";
+constexpr const char *ncclBytesForm = "bytes, an integer from 0 to 2^40";
+constexpr const char *ncclDeadlineForm = "seconds from 0.001 to 1000000";
+constexpr const char *ncclDeviceForm = "cuda, or host for tests";
+constexpr const char *ncclLogForm = "off or calls";
+constexpr const char *ncclReserveForm = "an integer from 0 to 1024";
 constexpr const char *policyForm = "a policy of the simulator";
 constexpr const char *scheduleForm = "a schedule of the simulator";
 constexpr const char *policyDefault = "earliest";
@@ -151,6 +158,21 @@ Knob describeKnob(const char *name, const char *form, const std::string &byDefau
     }
   }
   return knob;
+}
+
+/// What readKnob would throw where a number is not from `least` to `most`; for the checks of knobs that others read.
+template <typename T>
+void requireNumber(const char *name, const char *form, T least, T most) {
+  auto text = environmentText(name);
+  auto value = text ? wholeNumber<T>(*text) : least;
+  if (!value || !(*value >= least && *value <= most))
+    throw illFormed(name, *text, form);
+}
+
+void requireWord(const char *name, const char *form, std::initializer_list<std::string_view> words) {
+  auto text = environmentText(name);
+  if (text && std::find(words.begin(), words.end(), *text) == words.end())
+    throw illFormed(name, *text, form);
 }
 
 /// Its value is for nobody to see.
@@ -274,18 +296,24 @@ std::vector<Knob> listKnobs() {
       describeKnob(timeoutName, timeoutForm, "60",
                    "seconds after which a launch that names no limit is stopped; on simulated devices, of waiting",
                    [] { launchTimeoutSeconds(); }),
-      describeKnob(ncclBytesName, "bytes; empty: what the plans have packets for", "",
-                   "of libheddle_nccl.so: the largest collective that Heddle makes", [] {}),
-      describeKnob(ncclDeadlineName, "seconds", "1800",
-                   "of libheddle_nccl.so: how long a collective may wait for other ranks", [] {}),
-      describeKnob(ncclDeviceName, "cuda, or host for tests", "cuda",
-                   "of libheddle_nccl.so: where the ranks' memory is", [] {}),
+      describeKnob(heddleLibraryName, libraryForm, "", "libheddle for the Python package and libheddle_nccl.so", [] {}),
+      describeKnob(ncclBytesName, ncclBytesForm, "",
+                   "of libheddle_nccl.so: the largest collective that Heddle makes; empty: what the plans have packets "
+                   "for",
+                   [] { requireNumber<int64_t>(ncclBytesName, ncclBytesForm, 0, int64_t(1) << 40); }),
+      describeKnob(ncclDeadlineName, ncclDeadlineForm, "1800",
+                   "of libheddle_nccl.so: how long a collective may wait for other ranks",
+                   [] { requireNumber<double>(ncclDeadlineName, ncclDeadlineForm, 0.001, 1e6); }),
+      describeKnob(ncclDeviceName, ncclDeviceForm, "cuda", "of libheddle_nccl.so: where the ranks' memory is",
+                   [] { requireWord(ncclDeviceName, ncclDeviceForm, {"cuda", "host"}); }),
       describeKnob(ncclName, libraryForm, ncclDefault,
                    "NCCL's library, for `heddle bench --peer nccl` and libheddle_nccl.so", [] { ncclLibrary(); }),
-      describeKnob(ncclLogName, "off or calls", "off",
-                   "of libheddle_nccl.so: a line on standard error for each call, with who made it", [] {}),
-      describeKnob(ncclReserveName, "an integer from 0 to 1024", "32",
-                   "of libheddle_nccl.so: compute units that NCCL's kernels find free beside Heddle's", [] {}),
+      describeKnob(ncclLogName, ncclLogForm, "off",
+                   "of libheddle_nccl.so: a line on standard error for each call, with who made it",
+                   [] { requireWord(ncclLogName, ncclLogForm, {"off", "calls"}); }),
+      describeKnob(ncclReserveName, ncclReserveForm, "32",
+                   "of libheddle_nccl.so: compute units that NCCL's kernels find free beside Heddle's",
+                   [] { requireNumber<int>(ncclReserveName, ncclReserveForm, 0, 1024); }),
       describeKnob(reproducerName, folderForm, ".", "where a fault of ours leaves its reproducer file",
                    [] { reproducerDirectory(); }),
       describeSecret(),

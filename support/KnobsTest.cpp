@@ -46,7 +46,7 @@ TEST(Knobs, Values) {
   Setting seed("HEDDLE_SIM_SEED", "7"), checks("HEDDLE_SIM_CHECKS", "all");
   Setting bytes("HEDDLE_NCCL_BYTES", "1048576"), deadline("HEDDLE_NCCL_DEADLINE", "60"),
       device("HEDDLE_NCCL_DEVICE", "host"), log("HEDDLE_NCCL_LOG", "calls"), reserve("HEDDLE_NCCL_RESERVE", "24");
-  Setting tuning("HEDDLE_TUNING_DATABASE", "/tuned.sqlite");
+  Setting library("HEDDLE_LIBRARY", "/opt/libheddle.so.0"), tuning("HEDDLE_TUNING_DATABASE", "/tuned.sqlite");
   Setting secret("HEDDLE_SECRET", "hush"), secretFile("HEDDLE_SECRET_FILE", "/secret");
   EXPECT_EQ(simulationPolicy(), "reordered");
   EXPECT_EQ(simulationSchedule(), "leap-frog");
@@ -68,6 +68,7 @@ TEST(Knobs, Values) {
   for (const Knob &knob : listKnobs()) {
     EXPECT_EQ(knob.origin, Knob::Origin::Environment) << knob.name;
     EXPECT_NE(knob.value, "hush") << knob.name; // what is shown
+    EXPECT_EQ(knob.problem, "") << knob.name;
   }
 }
 
@@ -114,6 +115,32 @@ TEST(Knobs, IllFormedNamesVariableValueAndForm) {
     for (const Knob &knob : listKnobs())
       found |= knob.name == "HEDDLE_LAUNCH_TIMEOUT" && knob.value == bad && !knob.problem.empty();
     EXPECT_TRUE(found);
+  }
+}
+
+TEST(Knobs, KnobsOfTheDropInAreChecked) {
+  // The limits of nccl/Settings.cpp and nccl/Log.cpp.
+  const std::pair<const char *, std::vector<const char *>> illFormed[] = {
+      {"HEDDLE_NCCL_BYTES", {"-1", "1M", "1099511627777"}},
+      {"HEDDLE_NCCL_DEADLINE", {"0", "soon", "nan", "1000001"}},
+      {"HEDDLE_NCCL_DEVICE", {"hip", "cuda:0"}},
+      {"HEDDLE_NCCL_LOG", {"on"}},
+      {"HEDDLE_NCCL_RESERVE", {"-1", "1025", "1.5"}}};
+  auto problemOf = [](const std::string &name) {
+    for (const Knob &knob : listKnobs())
+      if (knob.name == name)
+        return knob.problem;
+    return std::string("no such knob");
+  };
+  for (const auto &[name, texts] : illFormed)
+    for (const char *text : texts) {
+      Setting setting(name, text);
+      EXPECT_CONTAINS(problemOf(name), std::string("environment variable ") + name + ": `" + text + "` is not ");
+    }
+  for (auto [name, text] : {std::pair("HEDDLE_NCCL_BYTES", "0"), std::pair("HEDDLE_NCCL_BYTES", "1099511627776"),
+                            std::pair("HEDDLE_NCCL_DEADLINE", "0.001"), std::pair("HEDDLE_NCCL_RESERVE", "1024")}) {
+    Setting setting(name, text);
+    EXPECT_EQ(problemOf(name), "") << name;
   }
 }
 

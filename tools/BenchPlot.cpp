@@ -52,7 +52,7 @@ SizeChart makeChart(const std::vector<BenchmarkRow> &rows, const std::string &pe
 void checkPlotFile(const std::string &file) {
   if (file.empty())
     return;
-  if (!file.ends_with(".svg") && !file.ends_with(".html"))
+  if (!isPictureName(file))
     throw inputError(fmt::format("`--plot {}` ends in neither `.svg` nor `.html`", file),
                      {"`.svg` is the picture alone; `.html` is a page with the picture and the numbers"});
   checkWritable(file);

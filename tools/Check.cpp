@@ -9,7 +9,6 @@
 #include "tools/Places.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
@@ -78,11 +77,10 @@ std::string replayOf(const CheckFinding &finding, const KernelOptions &kernel) {
 }
 
 double parseSeconds(const std::string &option, const std::string &text) {
-  double seconds = 0;
-  auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (status != std::errc() || stop != text.data() + text.size() || !(seconds > 0))
+  std::optional<double> seconds = parseNumber(text);
+  if (!seconds || !(*seconds > 0))
     throw inputError(fmt::format("`{} {}` is not a number of seconds above 0", option, text));
-  return seconds;
+  return *seconds;
 }
 
 /// The last line of what is printed.

@@ -15,13 +15,7 @@ constexpr const char *accessStyles[] = {"", "first", "second"};
 
 /// The lines of a finding's text, without its title.
 std::vector<std::string> linesOf(const std::string &text) {
-  std::vector<std::string> lines;
-  for (size_t at = text.find('\n') + 1; at < text.size();) {
-    size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
+  return splitLines(text.substr(text.find('\n') + 1));
 }
 
 /// `missing wait: ... (register-wait)`

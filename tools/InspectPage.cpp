@@ -2,6 +2,7 @@
 // Lines of a phase's text that the preceding phase did not have are marked; names of values do not count, since phases
 // number them again.
 #include "tools/InspectPage.h"
+#include "tools/SourceExcerpt.h"
 #include "tools/pages/Chart.h"
 #include "tools/pages/Html.h"
 #include <algorithm>
@@ -12,16 +13,6 @@ namespace heddle {
 namespace {
 
 constexpr size_t mostLines = 4000; ///< of one column, so that a page of a large kernel can be opened
-
-std::vector<std::string> splitLines(const std::string &text) {
-  std::vector<std::string> lines;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at));
-    at = end + 1;
-  }
-  return lines;
-}
 
 /// The line without the names of values and without blanks at its ends.
 std::string withoutNames(const std::string &line) {

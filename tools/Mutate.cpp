@@ -7,7 +7,6 @@
 #include "tools/Output.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
-#include <charconv>
 #include <fmt/format.h>
 #include <memory>
 
@@ -198,11 +197,10 @@ nlohmann::ordered_json asJson(const MutateResult &result, const KernelOptions &k
 }
 
 double parsePercent(const std::string &option, const std::string &text) {
-  double percent = 0;
-  auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), percent);
-  if (status != std::errc() || stop != text.data() + text.size() || !(percent >= 0 && percent <= 100))
+  std::optional<double> percent = parseNumber(text);
+  if (!percent || !(*percent >= 0 && *percent <= 100))
     throw inputError(fmt::format("`{} {}` is not a number from 0 to 100", option, text));
-  return percent;
+  return *percent;
 }
 
 int listKinds(bool asJson) {

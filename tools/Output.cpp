@@ -93,6 +93,12 @@ std::array<int64_t, 3> parseExtents(const std::string &option, const std::string
   throw inputError(fmt::format("`{} {}` is not X, X,Y or X,Y,Z", option, text));
 }
 
+std::optional<double> parseNumber(std::string_view text) {
+  double value = 0;
+  auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
+  return status == std::errc() && stop == text.data() + text.size() ? std::optional(value) : std::nullopt;
+}
+
 int parseIntegerOption(const std::string &option, const std::string &text, int least, int most) {
   int value = 0;
   auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);

@@ -8,7 +8,9 @@
 #include <cstdint>
 #include <functional>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heddle {
@@ -19,6 +21,9 @@ void printData(const std::string &text);
 
 /// Writes JSON as data. Text that is no UTF-8 (a path, say) gets replacement characters.
 void printJson(const nlohmann::ordered_json &json);
+
+/// The whole text as a number in decimal form, which may be `inf` or `nan`; nothing when it is none.
+std::optional<double> parseNumber(std::string_view text);
 
 /// An option's value as an integer from `least` to `most`; Error{Input} with the option and its text when it is none.
 int parseIntegerOption(const std::string &option, const std::string &text, int least, int most = INT_MAX);

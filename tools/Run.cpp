@@ -11,7 +11,6 @@
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fmt/format.h>
 #include <memory>
@@ -87,12 +86,11 @@ struct RunVerbRequest {
   bool json = false;
 };
 
-double parseNumber(const std::string &text, const std::string &whole) {
-  double value = 0;
-  auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (status != std::errc() || stop != text.data() + text.size() || !(value >= 0))
+double parseTolerance(const std::string &text, const std::string &whole) {
+  std::optional<double> value = parseNumber(text);
+  if (!value || !(*value >= 0))
     throw inputError(fmt::format("`{}` in `--compare {}` is no tolerance", text, whole), {"a tolerance is 0 or above"});
-  return value;
+  return *value;
 }
 
 /// `out=@file.npy:1e-3,1e-5`; a colon that neither follows `.npy` nor precedes a comma belongs to the path.
@@ -107,8 +105,8 @@ ComparisonRequest parseComparison(const std::string &text) {
     throw inputError(fmt::format("`--compare {}`: `{}` is not `:RELATIVE,ABSOLUTE`", text, request.path.substr(colon)),
                      {"two tolerances follow the file, as in `:1e-5,1e-6`"});
   if (isPair) {
-    request.tolerance = Tolerance{parseNumber(request.path.substr(colon + 1, comma - colon - 1), text),
-                                  parseNumber(request.path.substr(comma + 1), text)};
+    request.tolerance = Tolerance{parseTolerance(request.path.substr(colon + 1, comma - colon - 1), text),
+                                  parseTolerance(request.path.substr(comma + 1), text)};
     request.path.erase(colon);
   }
   return request;

@@ -11,16 +11,6 @@
 namespace heddle {
 namespace {
 
-std::vector<std::string> splitLines(const std::string &text) {
-  std::vector<std::string> lines;
-  for (size_t at = 0; at < text.size();) {
-    size_t end = std::min(text.find('\n', at), text.size());
-    lines.push_back(text.substr(at, end - at - (end > at && text[end - 1] == '\r')));
-    at = end + 1;
-  }
-  return lines;
-}
-
 /// What is no file of text that can be shown is nothing.
 std::optional<std::vector<std::string>> tryRead(const std::filesystem::path &path) {
   std::error_code failure;
@@ -34,6 +24,16 @@ std::optional<std::vector<std::string>> tryRead(const std::filesystem::path &pat
 }
 
 } // namespace
+
+std::vector<std::string> splitLines(const std::string &text) {
+  std::vector<std::string> lines;
+  for (size_t at = 0; at < text.size();) {
+    size_t end = std::min(text.find('\n', at), text.size());
+    lines.push_back(text.substr(at, end - at - (end > at && text[end - 1] == '\r')));
+    at = end + 1;
+  }
+  return lines;
+}
 
 SourceFiles::SourceFiles(std::vector<std::string> folders, std::map<std::string, std::string> paths,
                          const std::string &object)

@@ -8,6 +8,9 @@
 
 namespace heddle {
 
+/// The lines of a text, without their ends `\n` or `\r\n`.
+std::vector<std::string> splitLines(const std::string &text);
+
 /// Where source files are looked for: in the folders that the user names, at the path that the compiler had, beside the
 /// object, and in the working folder. The first that can be read is taken.
 class SourceFiles {

@@ -9,6 +9,7 @@
 #include <csignal>
 #include <cstring>
 #include <fmt/format.h>
+#include <functional>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -18,7 +19,7 @@ namespace {
 
 constexpr int mostFaults = 100; ///< each takes a candidate away, or makes the search careful
 
-std::atomic<bool> interrupted = false;
+std::atomic<bool> interrupted = false; ///< of a worker; in the first process: no further worker is started
 std::atomic<pid_t> runningWorker = 0;
 
 void onSignal(int) {
@@ -27,12 +28,35 @@ void onSignal(int) {
 
 /// The worker ends in order, and then this process does.
 void forwardSignal(int signal) {
+  interrupted = true;
   if (pid_t worker = runningWorker)
     ::kill(worker, signal);
 }
 
-/// The exit status of one worker.
-int runWorker(const std::vector<std::string> &words, pid_t &worker) {
+/// While one lives, SIGINT and SIGTERM wait.
+class SignalBlock {
+public:
+  SignalBlock() {
+    sigset_t both;
+    ::sigemptyset(&both);
+    ::sigaddset(&both, SIGINT);
+    ::sigaddset(&both, SIGTERM);
+    ::pthread_sigmask(SIG_BLOCK, &both, &before);
+  }
+  SignalBlock(const SignalBlock &) = delete;
+  ~SignalBlock() { end(); }
+  void end() const { ::pthread_sigmask(SIG_SETMASK, &before, nullptr); }
+
+private:
+  sigset_t before;
+};
+
+[[noreturn]] void throwInterrupted() {
+  throw environmentError("interrupted", {"nothing is lost; run the same command again to go on"});
+}
+
+/// A signal that comes before the fork ends this process, and a later one the worker: none comes between.
+pid_t startWorker(const std::vector<std::string> &words) {
   std::vector<std::string> copies = words;
   std::vector<char *> raw;
   for (std::string &word : copies)
@@ -40,7 +64,10 @@ int runWorker(const std::vector<std::string> &words, pid_t &worker) {
   raw.push_back(nullptr);
   std::fflush(nullptr);
   pid_t parent = ::getpid();
-  worker = ::fork();
+  SignalBlock block;
+  if (interrupted)
+    throwInterrupted();
+  pid_t worker = ::fork();
   if (worker < 0)
     throw environmentError(fmt::format("a process for the tuner: {}", std::strerror(errno)));
   if (worker == 0) { // nothing here may allocate
@@ -49,15 +76,31 @@ int runWorker(const std::vector<std::string> &words, pid_t &worker) {
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
     if (::getppid() != parent)
       ::_exit(int(ErrorClass::Environment));
+    block.end();
     ::execv("/proc/self/exe", raw.data());
     ::_exit(int(ErrorClass::Environment));
   }
   runningWorker = worker;
-  int status = 0;
-  while (::waitpid(worker, &status, 0) < 0)
+  // Ctrl-C goes to all processes of the terminal's job; the worker was not one of them if it came before the fork.
+  sigset_t pending;
+  if (::sigpending(&pending) == 0 && ::sigismember(&pending, SIGINT) == 1)
+    ::kill(worker, SIGINT);
+  return worker;
+}
+
+void requireWaited(const std::function<int()> &wait) {
+  while (wait() < 0)
     if (errno != EINTR)
       throw environmentError(fmt::format("waiting for the tuner's process: {}", std::strerror(errno)));
+}
+
+/// Its exit status. No signal is sent to it once its number may be that of another process.
+int waitForWorker(pid_t worker) {
+  siginfo_t ended;
+  int status = 0;
+  requireWaited([&] { return ::waitid(P_PID, id_t(worker), &ended, WEXITED | WNOWAIT); });
   runningWorker = 0;
+  requireWaited([&] { return int(::waitpid(worker, &status, 0)); });
   return status;
 }
 
@@ -75,11 +118,11 @@ int superviseWorkers(const std::string &time) {
   std::vector<std::string> words = rememberedProgram();
   words.push_back("--worker");
   words.push_back(time);
-  std::signal(SIGINT, SIG_IGN); // the worker has it too, and ends in order
+  std::signal(SIGINT, onSignal); // the worker has it too, and ends in order
   std::signal(SIGTERM, forwardSignal);
   for (int fault = 0; fault < mostFaults; ++fault) {
-    pid_t worker = 0;
-    int status = runWorker(words, worker);
+    pid_t worker = startWorker(words);
+    int status = waitForWorker(worker);
     if (WIFEXITED(status)) {
       if (WEXITSTATUS(status) != deviceLostCode)
         return WEXITSTATUS(status);
@@ -87,6 +130,8 @@ int superviseWorkers(const std::string &time) {
       continue;
     }
     int signal = WTERMSIG(status);
+    if (interrupted && !isFault(signal))
+      throwInterrupted(); // it had not begun
     std::string reason = fmt::format("ended the process by signal {} ({})", signal, ::strsignal(signal));
     if (!isFault(signal))
       throw environmentError(fmt::format("a signal has {} that tunes", reason),

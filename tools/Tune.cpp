@@ -9,12 +9,13 @@
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <ctime>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
 #include <unistd.h>
 
 namespace heddle {
@@ -64,21 +65,18 @@ struct TuneVerbRequest {
 /// `90s`, `5m`, `1h`, or seconds.
 double parseDuration(const std::string &text) {
   double factor = text.ends_with('h') ? 3600 : text.ends_with('m') ? 60 : 1;
-  size_t length = text.size() - (text.ends_with('h') || text.ends_with('m') || text.ends_with('s'));
-  double value = 0;
-  auto [stop, status] = std::from_chars(text.data(), text.data() + length, value);
-  if (status != std::errc() || stop != text.data() + length || !(value > 0) || value * factor > 1e6)
+  bool hasUnit = text.ends_with('h') || text.ends_with('m') || text.ends_with('s');
+  std::optional<double> value = parseNumber(std::string_view(text).substr(0, text.size() - hasUnit));
+  if (!value || !(*value > 0) || *value * factor > 1e6)
     throw inputError(fmt::format("`--budget {}` is no time above 0", text), {"write 90s, 5m or 1h"});
-  return value * factor;
+  return *value * factor;
 }
 
 double parsePercent(const std::string &text) {
-  size_t length = text.size() - text.ends_with('%');
-  double value = 0;
-  auto [stop, status] = std::from_chars(text.data(), text.data() + length, value);
-  if (status != std::errc() || stop != text.data() + length || value < 0 || value > 90)
+  std::optional<double> value = parseNumber(std::string_view(text).substr(0, text.size() - text.ends_with('%')));
+  if (!value || !(*value >= 0 && *value <= 90))
     throw inputError(fmt::format("`--margin {}` is no number of percent from 0 to 90", text));
-  return value / 100;
+  return *value / 100;
 }
 
 //===-- What is printed
@@ -212,12 +210,19 @@ bool isDatabaseVerb(const TuneVerbRequest &request) {
 }
 
 int databaseVerb(const TuneVerbRequest &request) {
+  const char *what = request.list ? "list" : request.hasExport ? "export" : request.hasForget ? "forget" : "import";
   if (!request.inputs.empty() || !request.tune.shapes.empty())
-    throw inputError(fmt::format("`--{}` and a kernel to tune: one at a time", request.list        ? "list"
-                                                                               : request.hasExport ? "export"
-                                                                               : request.hasForget ? "forget"
-                                                                                                   : "import"),
-                     {"run `heddle tune` for each"});
+    throw inputError(fmt::format("`--{}` and a kernel to tune: one at a time", what), {"run `heddle tune` for each"});
+  const std::pair<const char *, bool> ofTuning[] = {{"report", !request.report.empty()},
+                                                    {"budget", request.tune.budgetSeconds > 0},
+                                                    {"target", !request.target.empty()},
+                                                    {"dry-run", request.dryRun},
+                                                    {"force", request.force},
+                                                    {"replay", request.tune.replays}};
+  for (auto [option, isGiven] : ofTuning)
+    if (isGiven)
+      throw inputError(fmt::format("`--{}` tunes nothing, and `--{}` is for a kernel to tune", what, option),
+                       {"leave one out"});
   for (const std::string &file : request.imports) {
     auto [taken, all] = importTuned(file);
     say(fmt::format("{}: {} of {} results are new or later", file, taken, all));
@@ -361,6 +366,9 @@ int tuneVerb(TuneVerbRequest &request) {
   if (request.json && request.report == "-")
     throw inputError("`--json` and `--report -` exclude each other: both are standard output",
                      {"`--json` has every candidate; or write the report to a file"});
+  if (request.dryRun && !request.report.empty())
+    throw inputError("`--dry-run` measures nothing, and `--report` is of measurements",
+                     {"leave one out; `--json` has the candidates"});
   if (!request.report.empty())
     checkReportName(request.report);
   if (request.dryRun)

@@ -12,7 +12,4 @@ void writeTuneReport(const std::string &file, const std::string &kernel, const s
 
 /// The table of one shape: every candidate, the fastest first, then those that failed and those that were pruned.
 std::string tuneTable(const TuneResult &result);
-/// One strip a shape: a dot for each candidate by its time, intervals of finalists, the default's line.
-std::string tunePlot(const std::vector<TuneResult> &results);
-
 } // namespace heddle

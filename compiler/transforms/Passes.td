@@ -95,7 +95,7 @@ def ExpandDotScaledPass : Pass<"heddle-expand-dot-scaled"> {
   let description = [{
     The elements of `tt.dot_scaled` (e2m1, e4m3, e5m2, bf16, fp16) and their scales (E8M0, or e4m3) are converted to
     f32, multiplied, and given to a `tt.dot` without reduced precision. With `as-bf16` the tiles of that `tt.dot` are of
-    bf16 where it holds them: f16 is the sum of two tiles, and so two matmuls. With `keep-blocks` those are left that matrix
+    bf16, which has no number below 2^-133; f16 is the sum of two tiles, and so two matmuls. With `keep-blocks` those are left that matrix
     instructions with scales multiply: e4m3, e5m2 and e2m1 packed along K, with scales of E8M0 or none, into f32, whose
     tiles are multiples of 16x16x128 or of 32x32x64.
   }];

@@ -46,6 +46,15 @@ int InstructionParser::constant(const std::vector<int64_t> &values, Location loc
   return append(std::move(instruction), location, &shape);
 }
 
+int InstructionParser::contract(int left, int64_t leftDimension, int right, int64_t rightDimension, Location location) {
+  Instruction dot;
+  dot.opcode = Opcode::Dot;
+  dot.operands = {left, right};
+  dot.dot.lhsContracting = {leftDimension};
+  dot.dot.rhsContracting = {rightDimension};
+  return append(std::move(dot), location);
+}
+
 int InstructionParser::apply(Opcode opcode, std::vector<int> operands, Location location) {
   Instruction instruction;
   instruction.opcode = opcode;

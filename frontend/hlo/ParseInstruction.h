@@ -65,8 +65,20 @@ private:
   Binding finishScatter(Definition &definition, const Instruction &scatter);
   /// s64 [windows, elements of a window]: the element of the operand, or -1 for windows that are not inside.
   int targetsOf(const Instruction &scatter, const std::vector<int64_t> &windowSizes, Location location);
+  /// The sizes of a scatter's windows; fails where the gather of them has no such updates.
+  std::vector<int64_t> windowsOf(const Instruction &scatter, Location location);
+  /// [elements of all updates], in the order of their targets.
+  int updatesOf(const Instruction &scatter, Location location);
+  /// Of hits pred [elements, updates] those that no later update has. `numbers` is s64 [updates], from 0 on.
+  int onlyLast(int hits, int targets, int numbers, Location location);
+  /// [elements]: the update of each element's one hit.
+  int takeHit(int hits, int numbers, int values, Location location);
+  /// [elements]: `before` with all updates that hit an element.
+  int accumulateHits(const Instruction &scatter, int hits, int values, int before, Location location);
   int constant(const std::vector<int64_t> &values, Location location);
   int apply(Opcode opcode, std::vector<int> operands, Location location);
+  /// A dot over one dimension of each: also what sums, as a reduce would need a computation.
+  int contract(int left, int64_t leftDimension, int right, int64_t rightDimension, Location location);
   /// Along the last dimension of a pred, s64.
   int countTrue(int value, Location location);
   /// Of values [batch, n, n], whether j comes before i: s32 [batch, n], for each rank its index. Equal ones keep their

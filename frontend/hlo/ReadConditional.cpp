@@ -46,7 +46,6 @@ InstructionParser::Binding InstructionParser::finishConditional(Definition &defi
     call.calledComputation = branches[branch];
     results.push_back(append(std::move(call), definition.location));
   }
-  auto shapeOf = [&](int index) { return computation.instructions[size_t(index)].shape; };
   Shape shape = shapeOf(results[0]);
   for (size_t branch = 1; branch < results.size(); ++branch)
     if (!shapeOf(results[branch]).sameAs(shape))

@@ -9,15 +9,21 @@
 
 namespace heddle::hlo {
 
+namespace {
+
+std::vector<int64_t> numbersBelow(int64_t count) {
+  std::vector<int64_t> numbers(static_cast<size_t>(count));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return numbers;
+}
+
+} // namespace
+
 int InstructionParser::countTrue(int value, Location location) {
   int64_t last = shapeOf(value).rank() - 1;
-  Instruction dot;
-  dot.opcode = Opcode::Dot;
   std::vector<int64_t> ones(size_t(shapeOf(value).dimensions.back()), 1);
-  dot.operands = {convert(value, DType::S64, location), constant(ones, location)};
-  dot.dot.lhsContracting = {last};
-  dot.dot.rhsContracting = {0};
-  return append(std::move(dot), location);
+  int numbers = convert(value, DType::S64, location);
+  return contract(numbers, last, constant(ones, location), 0, location);
 }
 
 int InstructionParser::targetsOf(const Instruction &scatter, const std::vector<int64_t> &windowSizes,
@@ -87,33 +93,96 @@ int InstructionParser::targetsOf(const Instruction &scatter, const std::vector<i
   return apply(Opcode::Select, {broadcast(inside, {0}, sizes, location), target, nowhere}, location);
 }
 
-InstructionParser::Binding InstructionParser::finishScatter(Definition &definition, const Instruction &scatter) {
-  constexpr __int128 mostPairs = __int128(1) << 28;
-  Location location = definition.location;
+std::vector<int64_t> InstructionParser::windowsOf(const Instruction &scatter, Location location) {
   const GatherDimensions &where = scatter.gather;
   if (scatter.operands.size() != 3 || scatter.calledComputation < 0 || !shapeOf(scatter.operands[0]).isArray() ||
       !shapeOf(scatter.operands[1]).isArray() || !isInteger(shapeOf(scatter.operands[1]).type) ||
       !shapeOf(scatter.operands[2]).isArray())
     cursor.fail(location, fmt::format("'scatter' takes an array, indices, updates and to_apply, got {} operands",
                                       scatter.operands.size()));
-  Shape into = shapeOf(scatter.operands[0]), indices = shapeOf(scatter.operands[1]),
-        updates = shapeOf(scatter.operands[2]);
-  // The gather of the same windows has the same rules, and gives what the updates are.
-  std::vector<int64_t> windowSizes(into.dimensions.size(), 1), order;
+  Shape into = shapeOf(scatter.operands[0]), updates = shapeOf(scatter.operands[2]);
+  std::vector<int64_t> sizes(into.dimensions.size(), 1);
   size_t next = 0;
   for (int64_t i = 0; i < into.rank(); ++i)
     if (!where.isLeftOut(i) && next < where.offsets.size() && where.offsets[next] >= 0 &&
         where.offsets[next] < updates.rank())
-      windowSizes[size_t(i)] = updates.dimensions[size_t(where.offsets[next++])];
+      sizes[size_t(i)] = updates.dimensions[size_t(where.offsets[next++])];
+  // The gather of the same windows has the same rules, and gives what the updates are.
   Instruction check;
   check.opcode = Opcode::Gather;
   check.operands = {scatter.operands[0], scatter.operands[1]};
   check.gather = where;
-  check.gather.sliceSizes = windowSizes;
+  check.gather.sliceSizes = sizes;
   Shape declared = Shape::array(into.type, updates.dimensions);
   append(std::move(check), location, &declared);
   computation.instructions.pop_back();
-  const Computation region = context.module.computation(scatter.calledComputation);
+  return sizes;
+}
+
+int InstructionParser::updatesOf(const Instruction &scatter, Location location) {
+  Shape updates = shapeOf(scatter.operands[2]);
+  const std::vector<int64_t> &offsets = scatter.gather.offsets;
+  Instruction transpose;
+  transpose.opcode = Opcode::Transpose;
+  transpose.operands = {scatter.operands[2]};
+  for (int64_t i = 0; i < updates.rank(); ++i)
+    if (std::ranges::find(offsets, i) == offsets.end())
+      transpose.dimensions.push_back(i);
+  transpose.dimensions.insert(transpose.dimensions.end(), offsets.begin(), offsets.end());
+  return reshape(append(std::move(transpose), location), {updates.elementCount()}, location);
+}
+
+int InstructionParser::onlyLast(int hits, int targets, int numbers, Location location) {
+  std::vector<int64_t> pairs = shapeOf(hits).dimensions, square = {pairs[1], pairs[1]};
+  int later = apply(Opcode::And,
+                    {compare(broadcast(targets, {0}, square, location), CompareDirection::Equal,
+                             broadcast(targets, {1}, square, location), location),
+                     compare(broadcast(numbers, {0}, square, location), CompareDirection::Less,
+                             broadcast(numbers, {1}, square, location), location)},
+                    location);
+  int none = constant(std::vector<int64_t>(size_t(pairs[1]), 0), location);
+  int isLast = compare(countTrue(later, location), CompareDirection::Equal, none, location);
+  return apply(Opcode::And, {hits, broadcast(isLast, {1}, pairs, location)}, location);
+}
+
+int InstructionParser::takeHit(int hits, int numbers, int values, Location location) {
+  int64_t elements = shapeOf(hits).dimensions[0];
+  int number = contract(convert(hits, DType::S64, location), 1, numbers, 0, location);
+  Instruction gather;
+  gather.opcode = Opcode::Gather;
+  gather.operands = {values, reshape(number, {elements, 1}, location)};
+  gather.gather.collapsed = {0};
+  gather.gather.startIndexMap = {0};
+  gather.gather.indexVectorDim = 1;
+  gather.gather.sliceSizes = {1};
+  return append(std::move(gather), location);
+}
+
+int InstructionParser::accumulateHits(const Instruction &scatter, int hits, int values, int before, Location location) {
+  bool multiplies = reductionKindOf(context.module.computation(scatter.calledComputation)) == ReductionKind::Multiply;
+  std::vector<int64_t> pairs = shapeOf(hits).dimensions;
+  Instruction number, reduce;
+  number.opcode = Opcode::Constant;
+  int64_t neutral = multiplies;
+  number.literal.assign(reinterpret_cast<const char *>(&neutral), sizeof neutral);
+  Shape scalar = Shape::scalar(DType::S64);
+  int initial = convert(append(std::move(number), location, &scalar), shapeOf(before).type, location);
+  int chosen =
+      apply(Opcode::Select, {hits, broadcast(values, {1}, pairs, location), broadcast(initial, {}, pairs, location)},
+            location);
+  reduce.opcode = Opcode::Reduce;
+  reduce.operands = {chosen, initial};
+  reduce.dimensions = {1};
+  reduce.calledComputation = scatter.calledComputation;
+  return apply(multiplies ? Opcode::Multiply : Opcode::Add, {before, append(std::move(reduce), location)}, location);
+}
+
+InstructionParser::Binding InstructionParser::finishScatter(Definition &definition, const Instruction &scatter) {
+  constexpr __int128 mostPairs = __int128(1) << 28;
+  Location location = definition.location;
+  std::vector<int64_t> windowSizes = windowsOf(scatter, location);
+  Shape into = shapeOf(scatter.operands[0]), updates = shapeOf(scatter.operands[2]);
+  const Computation &region = context.module.computation(scatter.calledComputation);
   const Instruction &root = region.rootInstruction();
   auto kind = reductionKindOf(region);
   bool replaces = root.opcode == Opcode::Parameter && root.parameterNumber == 1;
@@ -128,64 +197,20 @@ InstructionParser::Binding InstructionParser::finishScatter(Definition &definiti
                             formatShapePlain(updates), formatShapePlain(into), int64_t(mostPairs)));
   int result = scatter.operands[0];
   if (elements > 0 && count > 0) {
-    for (int64_t i = 0; i < updates.rank(); ++i)
-      if (std::ranges::find(where.offsets, i) == where.offsets.end())
-        order.push_back(i);
-    order.insert(order.end(), where.offsets.begin(), where.offsets.end());
-    Instruction transpose;
-    transpose.opcode = Opcode::Transpose;
-    transpose.operands = {scatter.operands[2]};
-    transpose.dimensions = order;
-    int values = reshape(append(std::move(transpose), location), {count}, location);
+    int values = updatesOf(scatter, location);
     int targets = reshape(targetsOf(scatter, windowSizes, location), {count}, location);
     int before = reshape(scatter.operands[0], {elements}, location);
-    std::vector<int64_t> pairs = {elements, count}, all(static_cast<size_t>(std::max(elements, count)));
-    std::iota(all.begin(), all.end(), 0);
-    int numbers = constant({all.begin(), all.begin() + elements}, location);
+    std::vector<int64_t> pairs = {elements, count};
+    int numbers = constant(numbersBelow(elements), location);
     int hits = compare(broadcast(numbers, {0}, pairs, location), CompareDirection::Equal,
                        broadcast(targets, {1}, pairs, location), location);
     int after = -1;
     if (replaces) { // the last update of an element counts
-      std::vector<int64_t> square = {count, count};
-      int order2 = constant({all.begin(), all.begin() + count}, location);
-      int later = apply(Opcode::And,
-                        {compare(broadcast(targets, {0}, square, location), CompareDirection::Equal,
-                                 broadcast(targets, {1}, square, location), location),
-                         compare(broadcast(order2, {0}, square, location), CompareDirection::Less,
-                                 broadcast(order2, {1}, square, location), location)},
-                        location);
-      int none = constant(std::vector<int64_t>(size_t(count), 0), location);
-      int isLast = compare(countTrue(later, location), CompareDirection::Equal, none, location);
-      hits = apply(Opcode::And, {hits, broadcast(isLast, {1}, pairs, location)}, location);
-      Instruction dot, gather;
-      dot.opcode = Opcode::Dot;
-      dot.operands = {convert(hits, DType::S64, location), order2};
-      dot.dot.lhsContracting = {1};
-      dot.dot.rhsContracting = {0};
-      int number = append(std::move(dot), location);
-      gather.opcode = Opcode::Gather;
-      gather.operands = {values, reshape(number, {elements, 1}, location)};
-      gather.gather.collapsed = {0};
-      gather.gather.startIndexMap = {0};
-      gather.gather.indexVectorDim = 1;
-      gather.gather.sliceSizes = {1};
-      after = append(std::move(gather), location);
+      int updateNumbers = constant(numbersBelow(count), location);
+      hits = onlyLast(hits, targets, updateNumbers, location);
+      after = takeHit(hits, updateNumbers, values, location);
     } else {
-      Instruction number, reduce;
-      number.opcode = Opcode::Constant;
-      int64_t neutral = *kind == ReductionKind::Multiply;
-      number.literal.assign(reinterpret_cast<const char *>(&neutral), sizeof neutral);
-      Shape scalar = Shape::scalar(DType::S64);
-      int initial = convert(append(std::move(number), location, &scalar), into.type, location);
-      int chosen =
-          apply(Opcode::Select,
-                {hits, broadcast(values, {1}, pairs, location), broadcast(initial, {}, pairs, location)}, location);
-      reduce.opcode = Opcode::Reduce;
-      reduce.operands = {chosen, initial};
-      reduce.dimensions = {1};
-      reduce.calledComputation = scatter.calledComputation;
-      after = apply(*kind == ReductionKind::Add ? Opcode::Add : Opcode::Multiply,
-                    {before, append(std::move(reduce), location)}, location);
+      after = accumulateHits(scatter, hits, values, before, location);
     }
     int none = constant(std::vector<int64_t>(size_t(elements), 0), location);
     int isHit = compare(countTrue(hits, location), CompareDirection::Greater, none, location);

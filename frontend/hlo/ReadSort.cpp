@@ -18,29 +18,15 @@ int InstructionParser::broadcast(int value, const std::vector<int64_t> &dimensio
 
 int InstructionParser::orderOf(int before, int after, Location location) {
   std::vector<int64_t> sizes = shapeOf(before).dimensions;
-  auto plain = [&](Opcode opcode, std::vector<int> operands) {
-    Instruction instruction;
-    instruction.opcode = opcode;
-    instruction.operands = std::move(operands);
-    return append(std::move(instruction), location);
-  };
-  // Sums are dots: a reduce would need a computation.
-  auto contract = [&](int left, int right, int64_t leftDimension, int64_t rightDimension) {
-    Instruction dot;
-    dot.opcode = Opcode::Dot;
-    dot.operands = {convert(left, DType::S32, location), right};
-    dot.dot.lhsContracting = {leftDimension};
-    dot.dot.rhsContracting = {rightDimension};
-    return append(std::move(dot), location);
-  };
   int earlier = compare(iota(sizes, 2, location), CompareDirection::Less, iota(sizes, 1, location), location);
-  int first = plain(Opcode::Or, {before, plain(Opcode::And, {plain(Opcode::Not, {after}), earlier})});
+  int equalAndEarlier = apply(Opcode::And, {apply(Opcode::Not, {after}, location), earlier}, location);
+  int first = apply(Opcode::Or, {before, equalAndEarlier}, location);
   int numbers = iota({sizes[1]}, 0, location);
   int ones = convert(compare(numbers, CompareDirection::Equal, numbers, location), DType::S32, location);
-  int ranks = contract(first, ones, 2, 0);
+  int ranks = contract(convert(first, DType::S32, location), 2, ones, 0, location);
   int ofRank =
       compare(broadcast(ranks, {0, 1}, sizes, location), CompareDirection::Equal, iota(sizes, 2, location), location);
-  return contract(ofRank, numbers, 1, 0);
+  return contract(convert(ofRank, DType::S32, location), 1, numbers, 0, location);
 }
 
 int InstructionParser::take(int value, int order, Location location) {

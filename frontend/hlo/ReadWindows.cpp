@@ -204,6 +204,50 @@ std::optional<ConvolutionLabels> parseLabels(const std::string &text) {
   return fits ? std::optional(labels) : std::nullopt;
 }
 
+/// The dot of windows, whose features are [groups, inputs] from dimension `features` on, and of a kernel, whose outputs
+/// are [groups, outputs / groups] from `outputs` on. It has no operands.
+Instruction dotOfGroups(const ConvolutionLabels &labels, size_t features, size_t outputs) {
+  size_t spatial = labels.spatial();
+  auto left = [&](char label) {
+    size_t dimension = spatial + ConvolutionLabels::at(labels.image, label);
+    return int64_t(dimension + (dimension >= features));
+  };
+  auto right = [&](char label) {
+    size_t dimension = ConvolutionLabels::at(labels.kernel, label);
+    return int64_t(dimension + (dimension >= outputs));
+  };
+  Instruction dot;
+  dot.opcode = Opcode::Dot;
+  dot.dot.lhsBatch = {int64_t(features)};
+  dot.dot.rhsBatch = {int64_t(outputs)};
+  for (size_t i = 0; i < spatial; ++i) {
+    dot.dot.lhsContracting.push_back(left(ConvolutionLabels::number(i)));
+    dot.dot.rhsContracting.push_back(right(ConvolutionLabels::number(i)));
+  }
+  dot.dot.lhsContracting.push_back(left('f'));
+  dot.dot.rhsContracting.push_back(right('i'));
+  return dot;
+}
+
+/// From [groups, results in the order of the image's dimensions..., batch, outputs / groups] to the result's
+/// dimensions.
+std::vector<int64_t> orderOfResult(const ConvolutionLabels &labels) {
+  auto spatial = int64_t(labels.spatial());
+  std::string order; // of the image's spatial dimensions, as the gather has them
+  for (char label : labels.image)
+    if (label != 'b' && label != 'f')
+      order += label;
+  std::vector<int64_t> dimensions;
+  for (char label : labels.result)
+    if (label == 'f') {
+      dimensions.push_back(0);
+      dimensions.push_back(spatial + 2);
+    } else {
+      dimensions.push_back(label == 'b' ? spatial + 1 : 1 + int64_t(order.find(label)));
+    }
+  return dimensions;
+}
+
 } // namespace
 
 InstructionParser::Binding InstructionParser::finishConvolution(Definition &definition,
@@ -212,7 +256,6 @@ InstructionParser::Binding InstructionParser::finishConvolution(Definition &defi
   int64_t groups = std::exchange(context.featureGroups, 1), batchGroups = std::exchange(context.batchGroups, 1);
   Location location = definition.location;
   auto labels = parseLabels(labelText);
-  auto shapeOf = [&](int index) { return computation.instructions[size_t(index)].shape; };
   if (!labels || convolution.operands.size() != 2 || !definition.declared ||
       shapeOf(convolution.operands[0]).dimensions.size() != labels->image.size() ||
       shapeOf(convolution.operands[1]).dimensions.size() != labels->kernel.size())
@@ -231,7 +274,7 @@ InstructionParser::Binding InstructionParser::finishConvolution(Definition &defi
                             "batch_group_count={} is not supported",
                             features, inputs, outputs, groups, batchGroups));
   std::vector<WindowDimension> given = located(location, [&] { return parseWindow(text, spatial); }), window(rank);
-  Instruction reverse, dot, transpose, zero;
+  Instruction reverse, transpose, zero;
   for (size_t i = 0; i < spatial; ++i) {
     given[i].always = true;
     window[imageAt(ConvolutionLabels::number(i))] = given[i];
@@ -256,20 +299,8 @@ InstructionParser::Binding InstructionParser::finishConvolution(Definition &defi
   leftSizes.insert(leftSizes.begin() + int64_t(f), groups);
   rightSizes[o] = outputs / groups;
   rightSizes.insert(rightSizes.begin() + int64_t(o), groups);
-  auto leftAt = [&](size_t dimension) { return int64_t(spatial + dimension + (spatial + dimension >= f)); };
-  auto rightAt = [&](size_t dimension) { return int64_t(dimension + (dimension >= o)); };
-  dot.opcode = Opcode::Dot;
+  Instruction dot = dotOfGroups(*labels, f, o);
   dot.operands = {reshape(left, leftSizes, location), reshape(right, rightSizes, location)};
-  dot.dot.lhsBatch = {int64_t(f)};
-  dot.dot.rhsBatch = {int64_t(o)};
-  for (size_t i = 0; i < spatial; ++i) {
-    dot.dot.lhsContracting.push_back(leftAt(imageAt(ConvolutionLabels::number(i))));
-    dot.dot.rhsContracting.push_back(rightAt(kernelAt(ConvolutionLabels::number(i))));
-  }
-  dot.dot.lhsContracting.push_back(leftAt(imageAt('f')));
-  dot.dot.rhsContracting.push_back(rightAt(kernelAt('i')));
-
-  // Of [groups, results in the order of the image's dimensions..., batch, outputs / groups].
   std::vector<int64_t> produced = {groups};
   produced.insert(produced.end(), leftSizes.begin(), leftSizes.begin() + int64_t(spatial));
   produced.push_back(image.dimensions[imageAt('b')]);
@@ -277,17 +308,7 @@ InstructionParser::Binding InstructionParser::finishConvolution(Definition &defi
   Shape dotShape = Shape::array(definition.declared->type, produced);
   transpose.opcode = Opcode::Transpose;
   transpose.operands = {append(std::move(dot), location, &dotShape)};
-  std::string order; // of the image's spatial dimensions, as the gather has them
-  for (char label : labels->image)
-    if (label != 'b' && label != 'f')
-      order += label;
-  for (char label : labels->result)
-    if (label == 'f') {
-      transpose.dimensions.push_back(0);
-      transpose.dimensions.push_back(int64_t(produced.size()) - 1);
-    } else {
-      transpose.dimensions.push_back(label == 'b' ? int64_t(spatial) + 1 : 1 + int64_t(order.find(label)));
-    }
+  transpose.dimensions = orderOfResult(*labels);
   Shape shape = Shape::array(definition.declared->type, {});
   for (char label : labels->result)
     shape.dimensions.push_back(label == 'f'   ? outputs

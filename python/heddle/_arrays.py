@@ -48,6 +48,11 @@ def element_type(dtype: DType) -> str:
     return name
 
 
+def torch_dtype(type_name: str) -> Any:
+    """PyTorch's element type for Heddle's name of it; PyTorch is imported."""
+    return getattr(sys.modules["torch"], _TYPES[type_name][3][0])
+
+
 def size_of(type_name: str) -> int:
     return _TYPES[type_name][0]
 
@@ -292,6 +297,14 @@ def _of_dlpack(value: Any, where: str) -> Memory:
     return Memory(address, count_of(shape) * size_of(name), name, shape, readonly, place, (value, capsule))
 
 
+def torch_place(tensor: Any) -> str:
+    """Where a tensor of PyTorch is: `host`, `cuda:0`, `hip:0`."""
+    if tensor.device.type == "cpu":
+        return "host"
+    torch, index = sys.modules["torch"], tensor.device.index
+    return f"{'hip' if torch.version.hip else 'cuda'}:{torch.cuda.current_device() if index is None else index}"
+
+
 def _of_torch(value: Any, torch: Any, where: str) -> Memory:
     """A tensor of PyTorch, asked itself: DLPack says the same, but takes ten times as long."""
     if value.requires_grad:
@@ -304,8 +317,7 @@ def _of_torch(value: Any, torch: Any, where: str) -> Memory:
     name = _BY_NAME.get(str(value.dtype).rpartition(".")[2])
     if name is None:
         raise InputError(f"{where}: the type {value.dtype} of the tensor is not one of Heddle's")
-    place = "host" if value.device.type == "cpu" else f"{'hip' if torch.version.hip else 'cuda'}:{value.device.index}"
-    return Memory(value.data_ptr(), value.numel() * size_of(name), name, tuple(value.shape), False, place, value)
+    return Memory(value.data_ptr(), value.numel() * size_of(name), name, tuple(value.shape), False, torch_place(value), value)
 
 
 def _of_buffer(value: Any, where: str) -> Memory:

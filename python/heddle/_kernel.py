@@ -36,6 +36,11 @@ class Argument(NamedTuple):
         return f"{self.name}: {'pointer to ' if self.pointer else ''}{self.type}"
 
 
+def device_kind(target: str) -> str:
+    """`host`, `cuda` or `hip`: which devices a kernel for this target runs on."""
+    return "host" if target == "host" else "cuda" if target.startswith("sm_") else "hip"
+
+
 def grid_of(grid: Grid) -> Tuple[int, int, int]:
     try:
         extents = (grid,) if isinstance(grid, int) or hasattr(grid, "__index__") else tuple(grid)  # type: ignore[arg-type]
@@ -294,7 +299,7 @@ class Launcher:
 
     def _require_target(self, place: Optional[str]) -> None:
         target = self.kernel.target
-        wanted = "host" if target == "host" else "cuda" if target.startswith("sm_") else "hip"
+        wanted = device_kind(target)
         if place is not None and place.partition(":")[0] == wanted:
             return
         if place is None:

@@ -43,7 +43,8 @@ class CollectivePlan(ctypes.Structure):
                 ("packets", _i32)]
 
 
-# Every function that returns a status, with the types of its parameters; library/exports.txt is the whole list.
+# The functions that this package calls and that return a status, with the types of their parameters;
+# library/exports.txt is the whole list.
 _FUNCTIONS = {
     "release": [_p],
     "text_get": [_p, _p, _p],
@@ -88,11 +89,8 @@ _FUNCTIONS = {
     "communicator_describe": [_p, _p],
     "communicator_plan": [_p, _p, _p],
     "communicator_prepare": [_p, _p, _p],
-    "communicator_follow": [_p, _p],
-    "communicator_mark": [_p, _p],
     "communicator_synchronize": [_p],
     "communicator_check": [_p],
-    "communicator_check_group": [_p],
     "communicator_abort": [_p, _s],
     "communicator_prepare_module": [_p, _s, _z, _s, _i32, _p],
     "collective_describe": [_p, _p],
@@ -142,18 +140,22 @@ for _class in (Error, InputError, DeviceError, InternalError, WrongResult):
 _CLASSES = {1: WrongResult, 2: InputError, 3: DeviceError}
 
 
+def find_built(name: str, hint: str) -> str:
+    """The path of a shared library of Heddle: in the package, else in the build tree. `hint` is the note of the error."""
+    here = pathlib.Path(__file__).resolve().parent
+    places = [here / name, here.parents[1] / "build" / "lib" / name]
+    for place in places:
+        if place.exists():
+            return str(place)
+    raise DeviceError(f"{name} is neither " + " nor ".join(str(place) for place in places), [hint])
+
+
 def library_path() -> str:
     """The file of libheddle: what HEDDLE_LIBRARY names, else the one in the package, else that of the build tree."""
     named = os.environ.get("HEDDLE_LIBRARY")
     if named:
         return named
-    here = pathlib.Path(__file__).resolve().parent
-    places = [here / "libheddle.so.0", here.parents[1] / "build" / "lib" / "libheddle.so.0"]
-    for place in places:
-        if place.exists():
-            return str(place)
-    raise DeviceError("libheddle.so.0 is neither " + " nor ".join(str(place) for place in places),
-                      ["set HEDDLE_LIBRARY to it, or run `./dev build` in the source tree"])
+    return find_built("libheddle.so.0", "set HEDDLE_LIBRARY to it, or run `./dev build` in the source tree")
 
 
 class Library:

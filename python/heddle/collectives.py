@@ -13,15 +13,14 @@ import contextlib
 import ctypes
 import json
 import os
-import pathlib
 import sys
 import threading
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-from ._arrays import Array, Memory, element_type, memory_of, size_of, torch_stream
-from ._kernel import Device, Stream
-from ._library import (AllGatherFunction, CollectivePlan, CollectiveRequest, CommunicatorOptions, Handle, InputError, c_text,
-                       library)
+from ._arrays import Array, Memory, count_of, element_type, memory_of, size_of, torch_stream
+from ._kernel import Device
+from ._library import (AllGatherFunction, CollectivePlan, CollectiveRequest, CommunicatorOptions, Error, Handle, InputError,
+                       c_text, find_built, library)
 
 _KINDS = {"all_reduce": 0, "all_gather": 1, "reduce_scatter": 2, "all_to_all": 3, "broadcast": 4}
 _REDUCTIONS = {"sum": 0, "product": 1, "minimum": 2, "maximum": 3, "and": 4, "or": 5}
@@ -370,10 +369,7 @@ class Communicator:
         shape = shape_of(given.shape)
         result = _new_like(x, given, shape) if out is None else out
         taken = self._memory(result, "`out`", dtype)
-        count = 1
-        for extent in shape:
-            count *= extent
-        if taken.dtype != given.dtype or taken.nbytes != count * size_of(given.dtype):
+        if taken.dtype != given.dtype or taken.nbytes != count_of(shape) * size_of(given.dtype):
             raise InputError(f"`out` is {taken.dtype}{list(taken.shape)}, and {given.dtype}{list(shape)} is wanted")
         if taken.readonly:
             raise InputError("`out` is read-only")
@@ -455,13 +451,11 @@ class CustomAllreduce:
         self.disabled, self.reason = True, ""
         self.max_size = int(max_size)
         self._communicator: Optional[Communicator] = None
-        self._capturing = False
         if isinstance(device, int):
             device = f"cuda:{device}"
         name = None if device is None else str(device)
         if name is not None and name.startswith("cpu"):
             name = None
-        from ._library import Error
         try:
             self._communicator = Communicator.from_torch(group, device=name)
         except Error as problem:
@@ -492,12 +486,8 @@ class CustomAllreduce:
 
     @contextlib.contextmanager
     def capture(self):
-        """Around the capture of CUDA graphs. Buffers need no registration, so there is nothing to do at its end."""
-        self._capturing = True
-        try:
-            yield
-        finally:
-            self._capturing = False
+        """Around the capture of CUDA graphs. Buffers need no registration, so nothing is done before or after it."""
+        yield
 
     def register_graph_buffers(self) -> None:
         """There is nothing to register."""
@@ -515,15 +505,8 @@ class CustomAllreduce:
 
 
 def nccl_library() -> str:
-    """The file of libheddle_nccl.so, for LD_PRELOAD: before NCCL in programs that call it (docs/nccl.md)."""
-    from ._library import DeviceError
-    here = pathlib.Path(__file__).resolve().parent
-    places = [here / "libheddle_nccl.so", here.parents[1] / "build" / "lib" / "libheddle_nccl.so"]
-    for place in places:
-        if place.exists():
-            return str(place)
-    raise DeviceError("libheddle_nccl.so is neither " + " nor ".join(str(place) for place in places),
-                      ["run `./dev build` in the source tree"])
+    """The file of libheddle_nccl.so, the NCCL shim, for LD_PRELOAD (docs/nccl.md)."""
+    return find_built("libheddle_nccl.so", "run `./dev build` in the source tree")
 
 
 __all__ = ["Communicator", "CustomAllreduce", "Plan", "nccl_library"]

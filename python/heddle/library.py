@@ -12,14 +12,13 @@ tile parameters are named arguments. `docs/kernels.md` lists the kernels."""
 from __future__ import annotations
 
 import ctypes
-import json
 import pathlib
 import sys
 import tempfile
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ._arrays import Array, Memory, count_of, element_type, empty, memory_of, size_of
+from ._arrays import Array, Memory, count_of, element_type, empty, memory_of, size_of, torch_dtype
 from ._kernel import Device, Kernel, device_of, load
 from ._library import InputError
 from ._report import report
@@ -151,10 +150,7 @@ def _make(like: Any, dtype: str, shape: List[int]) -> Any:
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(like, torch.Tensor):
         return empty(shape, dtype)
-    names = {"f32": "float32", "f16": "float16", "bf16": "bfloat16", "i32": "int32", "ui8": "uint8",
-             "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2", "f8E4M3FNUZ": "float8_e4m3fnuz",
-             "f8E5M2FNUZ": "float8_e5m2fnuz"}
-    return torch.empty(shape, dtype=getattr(torch, names[dtype]), device=like.device)
+    return torch.empty(shape, dtype=torch_dtype(dtype), device=like.device)
 
 
 def _fill(buffer: Any, byte: int) -> None:

@@ -46,8 +46,8 @@ public:
     std::vector<FileDescriptor> files; ///< of other ranks; none of this rank's own
   };
   /// What each rank gave, by rank: bytes and descriptors, which stay the caller's. Collective; one thread at a time.
-  /// Throws Error{Environment} when the group has failed, a rank has left, or some are silent until the deadline; the
-  /// group has failed then.
+  /// Throws Error{Environment} when the group has failed before all gave theirs, a rank has left, or some are silent
+  /// until the deadline; the group has failed then.
   std::vector<Message> exchange(const std::string &mine, const std::vector<int> &files, double seconds);
   void barrier(double seconds) { exchange("", {}, seconds); }
 

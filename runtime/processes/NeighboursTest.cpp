@@ -159,6 +159,23 @@ TEST(NeighboursOfAHost, HearOfGoodbyesAndAborts) {
     EXPECT_CONTAINS(aborting.finish(rank), "ended the group: the disk is full");
 }
 
+TEST(NeighboursOfAHost, FinishAnExchangeThatIsCompleteBeforeTheFailure) {
+  for (int i = 0; i < 20; ++i) { // which of the two threads of rank 0 sees what first is not up to the test
+    TestProcesses processes(2, [](const TestRank &self) {
+      auto neighbours = join(self);
+      auto messages = neighbours->exchange(std::to_string(self.rank), {}, 10);
+      self.say("has " + messages[0].bytes + messages[1].bytes);
+      if (self.rank == 1)
+        neighbours->abort("they differ");
+      else
+        neighbours->waitForFailure(10);
+      self.say(errorOf([&] { neighbours->barrier(10); }).what());
+    });
+    EXPECT_EQ(processes.finish(1), "has 01\nthey differ\n");
+    EXPECT_CONTAINS(processes.finish(0), "has 01\nrank 1 (host:1, pid ");
+  }
+}
+
 TEST(NeighboursOfAHost, CompareTheirLaunches) {
   TestProcesses processes(3, [](const TestRank &self) {
     auto neighbours = join(self);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A libnccl.so.2 for real processes without a GPU: its ranks meet in a file that all map, and every collective is done
 // when its call, or the end of its group, returns. Memory of devices is memory of the host, as with the fake libcuda.
-// It sums f32 and i32. Waits end after 30 seconds. fakeNcclCount says how often a function was called.
+// It reduces f32 and i32. Waits end after 30 seconds. fakeNcclCount says how often a function was called.
 #include "nccl/Nccl.h"
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
@@ -98,10 +99,33 @@ size_t bytesOf(int type) {
   return sizes[type];
 }
 
+constexpr int average = 4, firstOwn = 5; ///< reductions; from the last on those that the program made
+
+/// The factors of reductions that the program made.
+std::vector<float> &factors() {
+  static auto *all = new std::vector<float>;
+  return *all;
+}
+
+/// Takes in the input of the next rank; the first is `isFirst`.
 template <typename Number>
-void addTo(void *sum, const void *more, size_t bytes) {
+void reduceTo(void *result, const void *more, size_t bytes, int reduction, bool isFirst) {
+  for (size_t i = 0; i < bytes / sizeof(Number); ++i) {
+    Number &place = static_cast<Number *>(result)[i], next = static_cast<const Number *>(more)[i];
+    if (reduction >= firstOwn)
+      next = Number(float(next) * factors()[size_t(reduction - firstOwn)]);
+    place = isFirst                           ? next
+            : reduction == reduction::product ? place * next
+            : reduction == reduction::maximum ? std::max(place, next)
+            : reduction == reduction::minimum ? std::min(place, next)
+                                              : place + next;
+  }
+}
+
+template <typename Number>
+void divide(void *result, size_t bytes, int by) {
   for (size_t i = 0; i < bytes / sizeof(Number); ++i)
-    static_cast<Number *>(sum)[i] += static_cast<const Number *>(more)[i];
+    static_cast<Number *>(result)[i] /= Number(by);
 }
 
 /// Runs now, or at the end of the group.
@@ -128,15 +152,18 @@ Result move(Comm comm, const void *input, size_t all, const std::function<void(s
   return result::success;
 }
 
-Result reduceInto(Comm comm, const void *input, char *output, size_t first, size_t size, size_t all, int type) {
-  if (type != type::f32 && type != type::i32)
+/// What every rank's input becomes, of `count` elements, in `reduced`.
+Result reduceAll(Comm comm, const void *input, size_t count, int type, int reduction, std::string &reduced) {
+  if ((type != type::f32 && type != type::i32) || reduction < 0 || reduction >= firstOwn + int(factors().size()))
     return 4;
-  std::string sum(all, '\0');
-  Result done = move(comm, input, all, [&](size_t at, size_t bytes) {
+  bool isFloat = type == type::f32;
+  reduced.resize(count * bytesOf(type));
+  Result done = move(comm, input, reduced.size(), [&](size_t at, size_t bytes) {
     for (int rank = 0; rank < comm->ranks; ++rank)
-      (type == type::f32 ? addTo<float> : addTo<int>)(sum.data() + at, comm->slot(rank), bytes);
+      (isFloat ? reduceTo<float> : reduceTo<int>)(reduced.data() + at, comm->slot(rank), bytes, reduction, rank == 0);
   });
-  std::memcpy(output, sum.data() + first, size);
+  if (reduction == average)
+    (isFloat ? divide<float> : divide<int>)(reduced.data(), reduced.size(), comm->ranks);
   return done;
 }
 
@@ -257,18 +284,42 @@ Result ncclGroupEnd() {
   return first;
 }
 
-Result ncclAllReduce(const void *input, void *output, size_t count, int type, int, Comm comm, Stream) {
+Result ncclRedOpCreatePreMulSum(int *reduction, void *scalar, int type, int, Comm) {
+  if (type != type::f32)
+    return 4;
+  *reduction = firstOwn + int(factors().size());
+  factors().push_back(*static_cast<const float *>(scalar));
+  return result::success;
+}
+
+Result ncclAllReduce(const void *input, void *output, size_t count, int type, int reduction, Comm comm, Stream) {
   return enter("ncclAllReduce", [=] {
-    size_t bytes = count * bytesOf(type);
-    return reduceInto(comm, input, static_cast<char *>(output), 0, bytes, bytes, type);
+    std::string reduced;
+    Result done = reduceAll(comm, input, count, type, reduction, reduced);
+    std::memcpy(output, reduced.data(), reduced.size());
+    return done;
   });
 }
 
-Result ncclReduceScatter(const void *input, void *output, size_t count, int type, int, Comm comm, Stream) {
+Result ncclReduceScatter(const void *input, void *output, size_t count, int type, int reduction, Comm comm, Stream) {
   return enter("ncclReduceScatter", [=] {
-    size_t bytes = count * bytesOf(type);
-    return reduceInto(comm, input, static_cast<char *>(output), size_t(comm->rank) * bytes, bytes,
-                      size_t(comm->ranks) * bytes, type);
+    std::string reduced;
+    Result done = reduceAll(comm, input, size_t(comm->ranks) * count, type, reduction, reduced);
+    size_t bytes = reduced.size() / size_t(comm->ranks);
+    std::memcpy(output, reduced.data() + size_t(comm->rank) * bytes, bytes);
+    return done;
+  });
+}
+
+Result ncclAlltoAll(const void *input, void *output, size_t count, int type, Comm comm, Stream) {
+  return enter("ncclAlltoAll", [=] {
+    size_t part = count * bytesOf(type), mine = size_t(comm->rank) * part;
+    return move(comm, input, size_t(comm->ranks) * part, [=](size_t at, size_t bytes) {
+      size_t begin = std::max(at, mine), end = std::min(at + bytes, mine + part);
+      for (int rank = 0; begin < end && rank < comm->ranks; ++rank)
+        std::memcpy(static_cast<char *>(output) + size_t(rank) * part + (begin - mine), comm->slot(rank) + (begin - at),
+                    end - begin);
+    });
   });
 }
 

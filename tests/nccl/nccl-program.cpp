@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A program of NCCL's users, linked with libnccl.so.2 and nothing of Heddle: it starts a process for each rank, makes
 // communicators, and checks every collective's result, alone, in groups, in CUDA graphs, on parts of the ranks, and
-// when a rank dies. The drop-in is put before it by LD_PRELOAD. Memory is that of GPUs (--device cuda) or of the host,
-// for a fake NCCL (--device host). Prints a line for each check; exits with 1 when one fails.
+// when a rank dies. --last sets a variable of the environment for the last rank alone. The drop-in is put before it by
+// LD_PRELOAD. Memory is that of GPUs (--device cuda) or of the host, for a fake NCCL (--device host). Prints a line for
+// each check; exits with 1 when one fails.
 #include "nccl/Nccl.h"
 #include <cstdio>
 #include <cstdlib>
@@ -25,6 +26,8 @@ Result ncclGetUniqueId(UniqueId *);
 #define DECLARE(name, symbol, ...) Result symbol(__VA_ARGS__);
 HEDDLE_NCCL_CALLS(DECLARE)
 Result ncclBroadcast(const void *, void *, size_t, int, int, Comm, Stream);
+Result ncclRedOpCreatePreMulSum(int *reduction, void *scalar, int type, int residence, Comm);
+__attribute__((weak)) decltype(ncclAlltoAll) ncclAlltoAll; // from NCCL 2.28 on
 }
 
 namespace {
@@ -147,6 +150,40 @@ void runCollectives(const Group &g, size_t count) {
   report("Broadcast", bytes, small.countWrong([&](size_t i) { return valueOf(g.ranks - 1, i); }, g.stream));
 }
 
+void runAllToAll(const Group &g, size_t count) {
+  auto all = size_t(g.ranks) * count;
+  Memory input(all), output(all);
+  input.set([&](size_t i) { return valueOf(g.rank, i); }, g.stream);
+  REQUIRE(ncclAlltoAll(input.data(), output.data(), count, type::f32, g.comm, g.stream));
+  auto wanted = [&](size_t i) { return valueOf(int(i / count), i % count + size_t(g.rank) * count); };
+  report("AlltoAll", count * sizeof(float), output.countWrong(wanted, g.stream));
+}
+
+/// Of NCCL's reductions those that are no sum. The products are exact for up to three ranks.
+void runReductions(const Group &g, size_t count) {
+  constexpr int average = 4, onHost = 1;
+  int twice = 0;
+  float two = 2;
+  REQUIRE(ncclRedOpCreatePreMulSum(&twice, &two, type::f32, onHost, g.comm));
+  auto product = [&](size_t i) {
+    float value = 1;
+    for (int rank = 0; rank < g.ranks; ++rank)
+      value *= valueOf(rank, i);
+    return value;
+  };
+  auto run = [&](const char *what, int reduction, const std::function<float(size_t)> &wanted) {
+    Memory a(count);
+    a.set([&](size_t i) { return valueOf(g.rank, i); }, g.stream);
+    REQUIRE(ncclAllReduce(a.data(), a.data(), count, type::f32, reduction, g.comm, g.stream));
+    report(what, count * sizeof(float), a.countWrong(wanted, g.stream));
+  };
+  run("product", reduction::product, product);
+  run("minimum", reduction::minimum, [&](size_t i) { return valueOf(0, i); });
+  run("maximum", reduction::maximum, [&](size_t i) { return valueOf(g.ranks - 1, i); });
+  run("average", average, [&](size_t i) { return sumOf(g.ranks, i) / float(g.ranks); });
+  run("PreMulSum", twice, [&](size_t i) { return 2 * sumOf(g.ranks, i); });
+}
+
 /// One of a communicator in a group, several, and of two communicators.
 void runGroups(const Group &g, const Group &other, size_t count) {
   Memory a(count), b(count), c(count);
@@ -233,8 +270,13 @@ int runRank(const UniqueId &id, const std::string &scenario, size_t count) {
   if (scenario == "graph")
     runGraph(world, count);
   if (scenario == "basic")
-    for (size_t each : {size_t(1), count, size_t(60000)})
+    for (size_t each : {size_t(1), count, size_t(60000)}) {
       runCollectives(world, each);
+      if (version >= 22800)
+        runAllToAll(world, each);
+    }
+  if (scenario == "reductions")
+    runReductions(world, count);
   if (scenario == "groups") {
     REQUIRE(ncclCommSplit(world.comm, 0, rank, &part.comm, nullptr));
     part.rank = rank, part.ranks = ranks;
@@ -261,17 +303,17 @@ int runRank(const UniqueId &id, const std::string &scenario, size_t count) {
   REQUIRE(ncclCommFinalize(world.comm));
   REQUIRE(ncclCommDestroy(world.comm));
   if (auto *counted = reinterpret_cast<int (*)(const char *)>(::dlsym(RTLD_DEFAULT, "fakeNcclCount")))
-    std::printf("rank %d: NCCL's own: %d AllReduce, %d AllGather, %d ReduceScatter, %d Broadcast\n", rank,
+    std::printf("rank %d: NCCL's own: %d AllReduce, %d AllGather, %d ReduceScatter, %d AlltoAll, %d Broadcast\n", rank,
                 counted("ncclAllReduce"), counted("ncclAllGather"), counted("ncclReduceScatter"),
-                counted("ncclBroadcast"));
+                counted("ncclAlltoAll"), counted("ncclBroadcast"));
   std::fflush(stdout);
   return failures != 0;
 }
 
 int fail(const char *text) {
   std::fprintf(stderr,
-               "nccl-program: error: %s\nusage: nccl-program basic|groups|split|graph|death|nonblocking [--ranks N] "
-               "[--device host|cuda] [--count N] [--no-check]\n",
+               "nccl-program: error: %s\nusage: nccl-program basic|reductions|groups|split|graph|death|nonblocking "
+               "[--ranks N] [--device host|cuda] [--count N] [--last NAME=VALUE] [--no-check]\n",
                text);
   return 2;
 }
@@ -280,6 +322,7 @@ int fail(const char *text) {
 
 int main(int count, char **words) {
   std::string scenario = count > 1 ? words[1] : "";
+  std::string ofLast;
   size_t elements = 40;
   for (int i = 2; i < count; ++i) {
     std::string word = words[i], value = i + 1 < count ? words[i + 1] : "";
@@ -292,13 +335,15 @@ int main(int count, char **words) {
       ranks = std::atoi(value.c_str());
     else if (word == "--count" && std::atoi(value.c_str()) > 0)
       elements = size_t(std::atoi(value.c_str()));
+    else if (word == "--last" && value.find('=') < value.size())
+      ofLast = value;
     else if (word == "--device" && (value == "host" || value == "cuda"))
       isHost = value == "host";
     else
       return fail(("what is `" + word + " " + value + "`?").c_str());
   }
   bool isKnown = false;
-  for (const char *name : {"basic", "groups", "split", "graph", "death", "nonblocking"})
+  for (const char *name : {"basic", "reductions", "groups", "split", "graph", "death", "nonblocking"})
     isKnown |= scenario == name;
   if (!isKnown)
     return fail("no scenario");
@@ -311,6 +356,8 @@ int main(int count, char **words) {
     pid_t child = ::fork();
     if (child == 0) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+      if (size_t equals = ofLast.find('='); equals < ofLast.size() && rank == ranks - 1)
+        ::setenv(ofLast.substr(0, equals).c_str(), ofLast.substr(equals + 1).c_str(), 1);
       UniqueId id{};
       if (rank == 0) {
         REQUIRE(ncclGetUniqueId(&id));

@@ -39,23 +39,26 @@ class DropIn(unittest.TestCase):
     def test_small_calls_are_heddles_and_large_ones_ncclS(self):
         for ranks in (2, 3):
             run = Run("basic", ranks=ranks)
-            self.assertEqual(run.out.count("#wrong 0"), 12 * ranks)
+            self.assertEqual(run.out.count("#wrong 0"), 15 * ranks)
             for rank in range(ranks):
                 self.assertEqual(run.served[rank], run.served[0])
             self.assertEqual(run.served[0][0], ("AllReduce", 4, "heddle", "one_shot_packets"))
             self.assertIn(("AllGather", 4, "heddle", "gather_packets"), run.served[0])
             self.assertIn(("ReduceScatter", 4, "heddle", "scatter_packets"), run.served[0])
+            self.assertIn(("AlltoAll", 4, "heddle", "exchange_packets"), run.served[0])
+            self.assertEqual(run.out.count("AlltoAll of 4 bytes: #wrong 0"), ranks)
             self.assertIn(("AllReduce", 240000, "nccl", "too large for packets"), run.served[0])
             self.assertIn(f"rank 0 of {ranks}: communicator: heddle beside nccl", run.log)
             # Two all-gathers are how the ranks find each other.
             own = [call for call, _, who, _ in run.served[0] if who == "nccl"]
             self.assertIn(f"rank 0: NCCL's own: {own.count('AllReduce')} AllReduce, {2 + own.count('AllGather')} AllGather, "
-                          f"{own.count('ReduceScatter')} ReduceScatter, 3 Broadcast", run.out)
+                          f"{own.count('ReduceScatter')} ReduceScatter, {own.count('AlltoAll')} AlltoAll, 3 Broadcast",
+                          run.out)
 
     def test_without_the_drop_in(self):
         run = Run("basic", preload=False)
-        self.assertEqual((run.log, run.out.count("#wrong 0")), ("", 24))
-        self.assertIn("rank 1: NCCL's own: 3 AllReduce, 3 AllGather, 3 ReduceScatter, 3 Broadcast", run.out)
+        self.assertEqual((run.log, run.out.count("#wrong 0")), ("", 30))
+        self.assertIn("rank 1: NCCL's own: 3 AllReduce, 3 AllGather, 3 ReduceScatter, 3 AlltoAll, 3 Broadcast", run.out)
 
     def test_a_limit_in_bytes(self):
         run = Run("basic", HEDDLE_NCCL_BYTES="100000")
@@ -63,6 +66,14 @@ class DropIn(unittest.TestCase):
         self.assertEqual({how for _, size, _, how in run.served[0] if size > 160}, {"more than HEDDLE_NCCL_BYTES"})
         run = Run("basic", HEDDLE_NCCL_BYTES=str(1 << 20))
         self.assertEqual({who for _, _, who, _ in run.served[0]}, {"heddle"})
+
+    def test_reductions(self):
+        for ranks in (2, 3):
+            run = Run("reductions", ranks=ranks)
+            self.assertEqual(run.out.count("#wrong 0"), 5 * ranks)
+            for rank in range(ranks):  # product, minimum, maximum, average, PreMulSum
+                self.assertEqual([who for _, _, who, _ in run.served[rank]], ["heddle"] * 3 + ["nccl"] * 2)
+            self.assertEqual([how for _, _, _, how in run.served[0][3:]], ["reduction 4", "reduction 5"])
 
     def test_groups(self):
         run = Run("groups")
@@ -97,18 +108,29 @@ class DropIn(unittest.TestCase):
     def test_what_makes_all_calls_ncclS(self):
         for settings, reason in [({"NCCL_ALGO": "Ring"}, "rank 0: NCCL_ALGO is set"),
                                  ({"HEDDLE_LIBRARY": "/nowhere/libheddle.so.0"}, "rank 0: /nowhere/libheddle.so.0: cannot open"),
-                                 ({"HEDDLE_NCCL_BYTES": "many"}, "rank 0: HEDDLE_NCCL_BYTES is `many`, and a number from 0")]:
+                                 ({"HEDDLE_NCCL_BYTES": "many"}, "rank 0: HEDDLE_NCCL_BYTES is `many`, and a number from 0"),
+                                 ({"HEDDLE_NCCL_DEADLINE": "0"}, "rank 0: HEDDLE_NCCL_DEADLINE is `0`, and a number from 0.001"),
+                                 ({"HEDDLE_NCCL_RESERVE": "-1"}, "rank 0: HEDDLE_NCCL_RESERVE is `-1`, and a number from 0")]:
             run = Run("basic", **settings)
             self.assertIn("communicator: nccl (" + reason, run.log)
             self.assertEqual({who for _, _, who, _ in run.served[0] + run.served[1]}, {"nccl"})
         run = Run("basic", ranks=9)
         self.assertIn("communicator: nccl (9 ranks)", run.log)
 
+    def test_ranks_whose_settings_differ(self):
+        for setting, reason in [("HEDDLE_NCCL_BYTES=77", r"rank 2: its settings are `\d+ 77 .*`, and those of rank 0 `.*`"),
+                                ("HEDDLE_NCCL_RESERVE=7", r"rank 2: its settings are `.* 7 host`, and those of rank 0 `.*`"),
+                                ("NCCL_PROTO=LL", "rank 2: NCCL_PROTO is set")]:
+            run = Run("basic", "--last", setting, ranks=3)
+            for rank in range(3):
+                self.assertRegex(run.log, rf"rank {rank} of 3: communicator: nccl \({reason}\)")
+                self.assertEqual({who for _, _, who, _ in run.served[rank]}, {"nccl"})
+
     def test_in_place_of_nccl(self):
         """A program that opens the drop-in as if it were NCCL finds every function there."""
         code = ("import ctypes, sys; dll = ctypes.CDLL(sys.argv[1]); version = ctypes.c_int(); "
                 "print(dll.ncclGetVersion(ctypes.byref(version)), version.value, dll.ncclMemAlloc(None, 0), "
-                "dll.ncclAlltoAll(None, None, 0, 7, None, None))")
+                "dll.ncclGroupSimulateEnd(None))")
         environment = {**os.environ, "HEDDLE_NCCL_LIBRARY": str(NCCL)}
         done = subprocess.run([sys.executable, "-c", code, DROP_IN], env=environment, text=True, stdout=subprocess.PIPE,
                               stderr=subprocess.PIPE, check=True, timeout=60)

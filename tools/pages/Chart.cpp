@@ -155,6 +155,10 @@ std::string svgFile(const std::vector<Svg> &pictures) {
                      width, height, escapeHtml(label), pageColours, chartStyle, body);
 }
 
+bool isPictureName(std::string_view file) {
+  return file.ends_with(".svg") || file.ends_with(".html");
+}
+
 Svg draw(const SizeChart &chart) {
   SizeFrame frame(chart);
   int rows = 1;

@@ -4,6 +4,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heddle {
@@ -17,6 +18,8 @@ struct Svg {
 std::string svgElement(const Svg &picture); ///< for an HtmlPage, whose colours it takes
 /// A file with the pictures one below the other.
 std::string svgFile(const std::vector<Svg> &pictures);
+
+bool isPictureName(std::string_view file); ///< `.svg`, or `.html` for a page with the pictures
 
 struct ChartPoint {
   double x = 0, y = 0;

@@ -42,7 +42,7 @@ pre, .listing { background: var(--panel); border: 1px solid var(--line); border-
   margin: .5rem 0; tab-size: 8 }
 table { border-collapse: collapse; margin: .5rem 0; font-size: 14px } th, td { border-bottom: 1px solid var(--line);
   padding: .2rem .8rem .2rem 0; text-align: left; vertical-align: top } th { color: var(--soft); font-weight: 600 }
-td.number, th.number { text-align: right; font-variant-numeric: tabular-nums }
+td.number, th.number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
 .soft { color: var(--soft) } .scroll { overflow-x: auto } .badge { border: 1px solid currentColor; border-radius: 1em;
   padding: 0 .6em; font-size: 12px; white-space: nowrap } .high { color: var(--high) } .medium { color: var(--medium) }
 .low { color: var(--low) } .good { color: var(--good) } svg { display: block; max-width: none; margin: .5rem 0 }
@@ -115,10 +115,16 @@ void HtmlPage::preformatted(std::string_view text) {
 }
 
 void HtmlPage::table(const std::vector<std::vector<std::string>> &rows) {
-  std::vector<bool> isRight(rows.empty() ? 0 : rows.front().size(), rows.size() > 1);
-  for (size_t row = 1; row < rows.size(); ++row)
-    for (size_t column = 0; column < isRight.size(); ++column)
-      isRight[column] = isRight[column] && column < rows[row].size() && isNumber(rows[row][column]);
+  std::vector<bool> isRight(rows.empty() ? 0 : rows.front().size());
+  for (size_t column = 0; column < isRight.size(); ++column) {
+    bool hasText = false;
+    for (size_t row = 1; row < rows.size(); ++row) {
+      std::string cell = column < rows[row].size() ? rows[row][column] : "";
+      isRight[column] = isRight[column] || isNumber(cell);
+      hasText |= !cell.empty() && !isNumber(cell);
+    }
+    isRight[column] = isRight[column] && !hasText;
+  }
   body += "<div class=\"scroll\"><table>\n";
   for (const std::vector<std::string> &row : rows) {
     const char *tag = &row == &rows.front() ? "th" : "td";

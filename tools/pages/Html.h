@@ -25,7 +25,8 @@ public:
   void heading(std::string_view text, std::string_view anchor = "");
   void paragraph(std::string_view text);
   void preformatted(std::string_view text);
-  /// The first row is the heading. Columns whose cells below it are all numbers are aligned to the right.
+  /// The first row is the heading. Columns whose cells below it are numbers, or empty, are aligned to
+  /// the right.
   void table(const std::vector<std::vector<std::string>> &rows);
   std::string text() const; ///< the whole file
 

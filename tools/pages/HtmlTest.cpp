@@ -31,6 +31,8 @@ TEST(Html, AlignsColumnsOfNumbers) {
   HtmlPage page("a");
   page.table({{"name", "us"}, {"x", "1.25"}, {"2", "-3"}});
   EXPECT_THAT(page.text(), HasSubstr("<tr><td>x</td><td class=\"number\">1.25</td></tr>"));
+  page.table({{"a", "b"}, {"1", ""}, {"", ""}});
+  EXPECT_THAT(page.text(), HasSubstr("<tr><td class=\"number\">1</td><td></td></tr>"));
 }
 
 TEST(Chart, OneSizeAndEqualValuesHaveAnAxis) {

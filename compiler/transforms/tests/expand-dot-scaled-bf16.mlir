@@ -14,9 +14,12 @@ tt.func @bf16(%a: tensor<16x64xbf16>, %b: tensor<32x16xi8>, %bs: tensor<16x2xi8>
   tt.return
 }
 
-// f16 is the sum of two tiles of bf16, the second of which is 0 beside an infinity.
+// f16 is the sum of two tiles of bf16, the second of which is 0 beside an infinity. A NaN is made quiet.
 // CHECK-LABEL: @f16
-// CHECK: %[[A:.*]] = arith.extf %arg0 : tensor<16x64xf16> to tensor<16x64xf32>
+// CHECK: %[[WIDE:.*]] = arith.extf %arg0 : tensor<16x64xf16> to tensor<16x64xf32>
+// CHECK: arith.cmpf uno, %[[WIDE]], %[[WIDE]]
+// CHECK: %[[QUIET:.*]] = arith.select %{{.*}} : tensor<16x64xi1>, tensor<16x64xi32>
+// CHECK: %[[A:.*]] = arith.bitcast %[[QUIET]] : tensor<16x64xi32> to tensor<16x64xf32>
 // CHECK: %[[HIGH:.*]] = arith.bitcast %{{.*}} : tensor<16x64xi16> to tensor<16x64xbf16>
 // CHECK: %[[REST:.*]] = arith.subf %[[A]], %{{.*}} : tensor<16x64xf32>
 // CHECK: arith.select %{{.*}}, %{{.*}}, %[[REST]]

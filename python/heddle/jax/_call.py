@@ -12,7 +12,7 @@ import jax
 import numpy
 
 from .._arrays import agrees, element_type
-from .._kernel import Grid, Kernel, compile, grid_of, load, scalar_bits
+from .._kernel import Grid, Kernel, compile, device_kind, grid_of, load, scalar_bits
 from .._library import InputError, library
 
 _TARGET = "heddle_launch"
@@ -35,10 +35,6 @@ def _register() -> None:
         _registered = True
 
 
-def _kind(kernel: Kernel) -> str:
-    return "host" if kernel.target == "host" else "cuda" if kernel.target.startswith("sm_") else "hip"
-
-
 def _kernels(source: Any) -> Dict[str, Kernel]:
     """The kernels by platform."""
     found: Dict[str, Kernel] = {}
@@ -50,8 +46,9 @@ def _kernels(source: Any) -> Dict[str, Kernel]:
         if each.checked:
             raise InputError(f"kernel `{each.name}` has bounds checks, and XLA's memory is not known to them",
                              ["compile it without `check`"])
-        if found.setdefault(_kind(each), each) is not each:
-            raise InputError(f"two kernels are for {_kind(each)}: {found[_kind(each)]!r} and {each!r}")
+        kind = device_kind(each.target)
+        if found.setdefault(kind, each) is not each:
+            raise InputError(f"two kernels are for {kind}: {found[kind]!r} and {each!r}")
     return found
 
 
@@ -138,7 +135,7 @@ class _Call:
 
     def attributes(self, grid: Grid, cooperative: bool) -> Dict[str, Any]:
         return {"package": numpy.frombuffer(self.kernel.to_bytes(), numpy.uint8),
-                "place": numpy.array([_PLACES[_kind(self.kernel)], int(cooperative)], numpy.int64),
+                "place": numpy.array([_PLACES[device_kind(self.kernel.target)], int(cooperative)], numpy.int64),
                 "grid": numpy.array(grid_of(grid), numpy.int64), "arguments": numpy.array(self.arguments, numpy.int64)}
 
 

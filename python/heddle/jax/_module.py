@@ -100,8 +100,8 @@ def module(function: Callable[..., Any], *args: Any, devices: Optional[int] = No
     (`device`: host, sim:gfx942, sim:gfx950, ...), and compares every result on every device with JAX's.
 
     `devices` is the number that is expected; another one is an InputError. Integers must be equal; other numbers may differ
-    by `rtol` of the largest magnitude of their result (1e-5 for float32, 1e-2 and 4e-2 for float16 and bfloat16). Raises
-    WrongResult with the largest difference and its place. `options` are those of `heddle.run`."""
+    by `rtol` of the largest magnitude of their result (1e-9 for float64, 1e-5 for float32, 1e-2 for float16, 4e-2 for
+    bfloat16, 0 for others). Raises WrongResult with the largest difference and its place. `options` are those of `heddle.run`."""
     jitted = function if hasattr(function, "lower") else jax.jit(function)
     with tempfile.TemporaryDirectory(prefix="heddle-") as folder:
         compiled, text = _partitioned_text(jitted.lower(*args), folder)

@@ -3,25 +3,14 @@
 its options."""
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Sequence, Tuple
 
 import torch
 
 from .. import library
-from .._arrays import element_type
+from .._arrays import element_type, torch_dtype, torch_place
 from .._kernel import device_of
 from .._library import InputError
-
-DTYPES = {"f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16, "i32": torch.int32, "i64": torch.int64,
-          "ui8": torch.uint8, "i8": torch.int8, "f8E4M3FN": torch.float8_e4m3fn, "f8E5M2": torch.float8_e5m2,
-          "f8E4M3FNUZ": torch.float8_e4m3fnuz, "f8E5M2FNUZ": torch.float8_e5m2fnuz}
-
-
-def place_of(tensor: torch.Tensor) -> str:
-    if tensor.device.type == "cpu":
-        return "host"
-    index = tensor.device.index if tensor.device.index is not None else torch.cuda.current_device()
-    return f"{'hip' if torch.version.hip else 'cuda'}:{index}"
 
 
 class Operator:
@@ -100,15 +89,15 @@ class Operator:
         if kind.startswith("input "):
             return next(tensor.dtype for each, tensor in zip(self.inputs, tensors) if each["name"] == kind[6:])
         if not kind.startswith("option "):
-            return DTYPES[kind]
+            return torch_dtype(kind)
         if options.get(kind[7:]) is not None:
-            return DTYPES[element_type(options[kind[7:]])]
+            return torch_dtype(element_type(options[kind[7:]]))
         standard = self.options[kind[7:]]["default"]
         if not standard:  # FNUZ formats are those of one chip only
-            place = place_of(tensors[0])
+            place = torch_place(tensors[0])
             fnuz = place.startswith("hip") and device_of(place).target == "gfx942"
             standard = "f8E4M3FNUZ" if fnuz else "f8E4M3FN"
-        return DTYPES[standard]
+        return torch_dtype(standard)
 
 
 def _amax_backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:

@@ -9,9 +9,9 @@ from typing import Any, Callable, Dict, List, Mapping, Optional, Sequence, Tuple
 import torch
 
 from .. import library
+from .._arrays import torch_place
 from .._kernel import Argument, Kernel, compile, device_of, load
 from .._library import InputError
-from ._library import place_of
 
 _SIGNATURE = {torch.float64: "*fp64", torch.float32: "*fp32", torch.float16: "*fp16", torch.bfloat16: "*bf16",
               torch.int64: "*i64", torch.int32: "*i32", torch.int16: "*i16", torch.int8: "*i8", torch.uint8: "*u8",
@@ -146,7 +146,7 @@ class _Operator:
         known = self._named(args)
         tensors = [value for value in known.values() if isinstance(value, torch.Tensor)]
         made = self._made(known)
-        places = {place_of(tensor) for tensor in [*tensors, *made.values()]}
+        places = {torch_place(tensor) for tensor in [*tensors, *made.values()]}
         if len(places) != 1:
             raise InputError(f"operator {self.name}: tensors are on {' and '.join(sorted(places)) or 'no device'}",
                              ["move them to one device"])
