@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Matmuls and attention of 8 warps on gfx950, with and without warp pipelines, beside Triton's code of the same kernel.
+"""Matmuls and attention on gfx942 or gfx950, with and without warp pipelines, beside Triton's code of the same kernel.
 
   bench/peers/warp_pipelines.py
-  bench/peers/warp_pipelines.py --case matmul_256x256x64 --json rows.json
+  bench/peers/warp_pipelines.py --chip gfx942 --warps 4 --case matmul_256x256x64 --json rows.json
 
 A row has the estimated cycles of one iteration of the kernel's loop (docs/timing.md): the difference of two simulated launches
 of one workgroup, of 2048 and of 1024 elements along the loop, divided by the iterations between. Needs Triton (3.9; no GPU).
@@ -21,8 +21,6 @@ from triton.compiler import ASTSource
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
 from amd_code import assemble, geometric_mean, ratio, run, simulate  # noqa: E402 the folder above
-
-CHIP, WARPS = "gfx950", 8
 
 
 @triton.jit
@@ -61,7 +59,7 @@ SHAPES = [(matmul, 256, 256, 64), (matmul, 256, 256, 32), (matmul, 128, 256, 64)
 CASES = {f"{function.fn.__name__}_{m}x{n}x{d}": (function, m, n, d) for function, m, n, d in SHAPES}
 
 
-def compile_by_triton(function, m, n, d):
+def compile_by_triton(function, m, n, d, chip, warps):
     """The text that Heddle takes, Triton's assembly, and the bytes of LDS that it needs."""
     strides = ["sak", "sbk", "scm"] if function is matmul else []
     types = {name: "*fp16" for name in function.arg_names[:3 if function is matmul else 4]}
@@ -71,7 +69,7 @@ def compile_by_triton(function, m, n, d):
     constants = {(function.arg_names.index(name),): value for name, value in (("M", m), ("N", n), ("D", d))}
     source = ASTSource(fn=function, signature=types | {"M": "constexpr", "N": "constexpr", "D": "constexpr"},
                        constexprs=constants, attrs=aligned)
-    made = triton.compile(source, target=GPUTarget("hip", CHIP, 64), options={"num_warps": WARPS, "num_stages": 2})
+    made = triton.compile(source, target=GPUTarget("hip", chip, 64), options={"num_warps": warps, "num_stages": 2})
     return made.asm["ttir"], made.asm["amdgcn"], made.metadata.shared
 
 
@@ -96,27 +94,29 @@ def cycles_of_iteration(command, numbered, case):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--heddle", default="build/bin/heddle")
+    parser.add_argument("--chip", default="gfx950", choices=("gfx942", "gfx950"))
+    parser.add_argument("--warps", type=int, default=8, help="of a block; stages are made in blocks of 8")
     parser.add_argument("--case", action="append", choices=CASES, help="may be given several times")
     parser.add_argument("--json", help="a file for the rows")
     options = parser.parse_args()
-    print(f"Triton {triton.__version__}, {CHIP}, {WARPS} warps, cycles of an iteration")
+    print(f"Triton {triton.__version__}, {options.chip}, {options.warps} warps, cycles of an iteration")
     print(f"{'':24}{'off':>8}{'auto':>8}{'ratio':>7}{'Triton':>8}{'ratio':>7}")
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         for name in options.case or CASES:
             case = CASES[name]
-            text, assembly, lds = compile_by_triton(*case)
+            text, assembly, lds = compile_by_triton(*case, options.chip, options.warps)
             with open(f"{scratch}/k.ttir", "w", encoding="utf-8") as file:
                 file.write(text)
             with open(f"{scratch}/k.amdgcn", "w", encoding="utf-8") as file:
                 file.write(assembly)
             ours = {}
             for way in ("off", "auto"):
-                run([options.heddle, "compile", f"{scratch}/k.ttir", "--target", CHIP, "--warps", str(WARPS),
+                run([options.heddle, "compile", f"{scratch}/k.ttir", "--target", options.chip, "--warps", str(options.warps),
                      "--warp-pipeline", way, "-o", f"{scratch}/k.hpkg"])
                 ours[way] = cycles_of_iteration([options.heddle, "simulate", f"{scratch}/k.hpkg"], False, case)
-            code = assemble(f"{scratch}/k.amdgcn", CHIP, scratch)
-            theirs = cycles_of_iteration([options.heddle, "simulate", code, "--block", str(64 * WARPS), "--lds", str(lds)],
+            code = assemble(f"{scratch}/k.amdgcn", options.chip, scratch)
+            theirs = cycles_of_iteration([options.heddle, "simulate", code, "--block", str(64 * options.warps), "--lds", str(lds)],
                                          True, case)
             ratios = [ratio(ours["auto"], ours["off"]), ratio(ours["auto"], theirs)]
             rows.append({"case": name, **ours, "triton": theirs, "ratios": ratios})

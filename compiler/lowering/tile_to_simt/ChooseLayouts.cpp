@@ -63,8 +63,7 @@ void LayoutAssigner::takeRunAlongK(LoadOp load, analysis::AccessLayout &access) 
   if (neighbours < access.sizePerThread[fastest])
     access.sizePerThread[fastest] = 1; // asked for by other accesses, and of no use here
   int64_t share = countOf(shapeOf(load.getResult())) / threads() / access.sizePerThread[fastest];
-  if (access.sizePerThread[fastest] * memoryBits(elementTypeOf(load.getType())) < 32)
-    access.sizePerThread[size_t(run->first)] = std::clamp<int64_t>(share, 1, run->second);
+  access.sizePerThread[size_t(run->first)] = std::clamp<int64_t>(share, 1, run->second);
 }
 
 LinearLayout LayoutAssigner::accessLayout(Operation *op, Value pointer) {

@@ -3,7 +3,7 @@
 // the phases after this one accept it.
 #include "compiler/lowering/tile_to_simt/FindStages.h"
 #include "compiler/lowering/simt/WarpPipelines.h"
-#include "compiler/lowering/tile_to_simt/HalveMatmul.h"
+#include "compiler/lowering/tile_to_simt/SplitMatmul.h"
 #include "compiler/lowering/tile_to_simt/StageRegisters.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Verifier.h"
@@ -41,8 +41,10 @@ static void makeStage(ArrayRef<Step> steps, Operation *place) {
 // begins that iteration.
 static void rewrite(LoopSteps loop, const Cut &cut) {
   OpBuilder b(loop.loop);
-  b.clone(*loop.wait);
-  loop.barrier.erase();
+  if (loop.wait)
+    b.clone(*loop.wait);
+  if (loop.barrier)
+    loop.barrier.erase();
   llvm::SetVector<Operation *> inside;
   for (Step &step : loop.steps)
     inside.insert(step.ops.begin(), step.ops.end());
@@ -54,7 +56,7 @@ static void rewrite(LoopSteps loop, const Cut &cut) {
   ArrayRef<Step> steps = loop.steps;
   for (auto [number, begin] : llvm::enumerate(cut)) {
     bool isLast = number + 1 == cut.size();
-    if (isLast)
+    if (isLast && loop.wait)
       loop.wait->moveBefore(end);
     makeStage(steps.slice(begin, (isLast ? steps.size() : cut[number + 1]) - begin), end);
   }
@@ -72,20 +74,49 @@ namespace {
 /// A way to make stages of a loop.
 struct Way {
   double cycles;
-  bool isHalved; ///< its matmul is made two first
+  int parts; ///< that its matmul is made first
   Cut cut;
   bool operator<(const Way &other) const {
-    return std::tie(cycles, isHalved, cut) < std::tie(other.cycles, other.isHalved, other.cut);
+    return std::tie(cycles, parts, cut) < std::tie(other.cycles, other.parts, other.cut);
   }
 };
 } // namespace
 
-/// The loop of this number in a copy of the module, in halves if that is wanted and possible.
-static std::optional<LoopSteps> loopInCopy(ModuleOp copy, size_t number, bool isHalved, const TimingModel &model) {
+/// Stores to a ring for the next iteration, which stand at the end, are to be a stage apart from the reads after them:
+/// before the last matmul. Where the ring has one tile, they are so from the reads before them too.
+static void storeBeforeLastMatmul(Block &body) {
+  SmallVector<Operation *> matmuls;
+  for (Operation &op : body)
+    if (isMatmul(&op))
+      matmuls.push_back(&op);
+  auto stores = llvm::to_vector(body.getOps<StoreSharedOp>());
+  if (stores.empty() || matmuls.size() < 2)
+    return;
+  Operation *last = matmuls.back(), *before = matmuls[matmuls.size() - 2];
+  bool isOnlyTile =
+      llvm::any_of(stores, [](StoreSharedOp store) { return store.getRing().getType().getStages() == 1; });
+  for (Operation *op = before->getNextNode(); isOnlyTile && op != last;) {
+    Operation *next = op->getNextNode();
+    if (isa<LoadSharedOp>(op))
+      op->moveBefore(before);
+    op = next;
+  }
+  for (StoreSharedOp store : stores)
+    store->moveBefore(last);
+}
+
+/// Makes the loop's matmul so many, and its order that of stages; false where that is not possible.
+static bool prepare(scf::ForOp loop, int parts) {
+  if (parts > 1 && !splitMatmul(*loop.getBody(), parts))
+    return false;
+  storeBeforeLastMatmul(*loop.getBody());
+  return true;
+}
+
+/// The prepared loop of this number in a copy of the module.
+static std::optional<LoopSteps> loopInCopy(ModuleOp copy, size_t number, int parts, const TimingModel &model) {
   scf::ForOp loop = loopsOf(copy)[number];
-  if (isHalved && !halveMatmul(loop))
-    return std::nullopt;
-  return stepsOf(loop, model);
+  return prepare(loop, parts) ? stepsOf(loop, model) : std::nullopt;
 }
 
 /// Whether the phases after this one accept it: tried on a copy of the module.
@@ -93,7 +124,7 @@ static bool isAccepted(ModuleOp module, size_t number, const Way &way, const Sta
   OwningOpRef<ModuleOp> copy = module.clone();
   ScopedDiagnosticHandler ignore(module.getContext(), [](Diagnostic &) { return success(); });
   const GpuTarget &target = options.target;
-  std::optional<LoopSteps> loop = loopInCopy(*copy, number, way.isHalved, *target.timing());
+  std::optional<LoopSteps> loop = loopInCopy(*copy, number, way.parts, *target.timing());
   if (registersFor(*loop, way.cut) > target.registersPerThread(options.warps) * 7 / 8)
     return false;
   rewrite(*loop, way.cut);
@@ -101,14 +132,17 @@ static bool isAccepted(ModuleOp module, size_t number, const Way &way, const Sta
 }
 
 /// The fastest first.
-static std::vector<Way> waysOf(ModuleOp module, size_t number, const LoopSteps &loop, const TimingModel &model) {
+static std::vector<Way> waysOf(ModuleOp module, size_t number, const TimingModel &model) {
   std::vector<Way> ways;
-  for (auto &[cycles, cut] : waysToCut(loop, model))
-    ways.push_back({cycles, false, cut});
-  OwningOpRef<ModuleOp> copy = module.clone();
-  if (std::optional<LoopSteps> halves = loopInCopy(*copy, number, true, model))
-    for (auto &[cycles, cut] : waysToCut(*halves, model))
-      ways.push_back({cycles, true, cut});
+  for (int parts : {1, 2, 4}) {
+    OwningOpRef<ModuleOp> copy = module.clone();
+    std::optional<LoopSteps> loop = loopInCopy(*copy, number, parts, model);
+    bool isTooFine = loop && loop->wait && parts > 2; // stages as short as their barriers
+    if (!loop || loop->steps.size() < 2 || isTooFine)
+      continue;
+    for (auto &[cycles, cut] : waysToCut(*loop, model))
+      ways.push_back({cycles, parts, cut});
+  }
   llvm::sort(ways);
   return ways;
 }
@@ -125,15 +159,15 @@ void simt::findStages(ModuleOp module, const StageOptions &options) {
     return;
   const TimingModel &model = *target.timing();
   constexpr int mostTried = 6;
-  constexpr double leastGain = 0.04;
+  constexpr double leastGain = 0.06;
   for (size_t number = 0; number < loopsOf(module).size(); ++number) {
     scf::ForOp from = loopsOf(module)[number];
     std::optional<LoopSteps> loop = stepsOf(from, model);
-    if (!loop || loop->steps.size() < 2)
+    if (!loop)
       continue;
     double uncut = cyclesUncut(*loop);
     int tried = 0;
-    std::vector<Way> ways = waysOf(module, number, *loop, model);
+    std::vector<Way> ways = waysOf(module, number, model);
     auto taken = ways.end();
     for (auto way = ways.begin(); way != ways.end() && taken == ways.end(); ++way) {
       if (way->cycles > uncut * (1 - leastGain) || tried++ == mostTried)
@@ -144,8 +178,7 @@ void simt::findStages(ModuleOp module, const StageOptions &options) {
     if (taken != ways.end()) {
       from.emitRemark(fmt::format("a warp pipeline of {} stages: estimated {:.0f} cycles an iteration, {:.0f} without",
                                   taken->cut.size(), taken->cycles, uncut));
-      if (taken->isHalved)
-        halveMatmul(from);
+      prepare(from, taken->parts);
       rewrite(*stepsOf(from, model), taken->cut);
     } else if (!ways.empty()) {
       from.emitRemark(fmt::format("no warp pipeline: estimated {:.0f} cycles an iteration, {:.0f} without{}",

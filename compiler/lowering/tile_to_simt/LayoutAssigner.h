@@ -99,6 +99,7 @@ private:
   mlir::Value loadAgain(mlir::Value value, const LinearLayout &layout);
   void rewrite(mlir::Operation *op);
   void rewriteAccess(mlir::Operation *op);
+  bool readsProductWithoutLanes(triton::DotOp op, MatrixInstruction instruction, const layout::Shape &split);
   void rewriteDot(triton::DotOp op);
   void replaceOperations();
   bool rewriteMerge(mlir::Operation *op); ///< whether values meet at it or behind it

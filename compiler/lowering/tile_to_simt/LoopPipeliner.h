@@ -50,11 +50,14 @@ protected:
   /// Notes a load as one to prefetch, or says why it is none.
   virtual bool take(GlobalLoadOp load, std::string &why) = 0;
   struct RingSizes {
-    int64_t bytes = 0;
+    int64_t bytes = 0; ///< of all rings
     int64_t stages = 0;
     bool hasMore = false; ///< a tile more where it is read late
+    int64_t slots = 0;    ///< of rings that stores fill
   };
   RingSizes sizeRings(int64_t mostBytes) const;
+  /// Of a tile in a ring, with what aligns the next one.
+  static int64_t bytesOf(SharedType tile);
   /// Before the place where code is being added.
   void allocateRings();
   void decide(GlobalLoadOp load, const llvm::Twine &what) { decisions.emplace_back(load.getLoc(), what.str()); }
@@ -67,12 +70,15 @@ protected:
   int64_t stages; ///< wanted
   mlir::ImplicitLocOpBuilder b;
   llvm::SmallVector<RingCopy> copies;
-  LoopSlice slice;      ///< of the copies
-  bool hasMore = false; ///< rings that are read late have a tile more
+  LoopSlice slice;         ///< of the copies
+  int64_t storedBytes = 0; ///< of one tile in each ring that is filled by way of registers
+  bool hasMore = false;    ///< rings that are read late have a tile more
   bool isMoreWorthAStage = false;
   int64_t tilesOf(const RingCopy &copy) const { return stages + (hasMore && copy.isReadLate ? 1 : 0); }
 
 private:
+  RingSizes sizeCopies(int64_t mostBytes) const;
+
   std::vector<std::pair<mlir::Location, std::string>> decisions;
 };
 

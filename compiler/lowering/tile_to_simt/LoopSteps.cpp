@@ -15,7 +15,7 @@ bool simt::isMatmul(Operation *op) {
 }
 
 static bool isMemory(Operation *op) {
-  return isa<AsyncCopyOp, AsyncBufferCopyOp, AsyncCommitOp, LoadSharedOp>(op);
+  return isa<AsyncCopyOp, AsyncBufferCopyOp, AsyncCommitOp, LoadSharedOp, StoreSharedOp, GlobalLoadOp>(op);
 }
 
 /// What of the body is computed from the results of matmuls, with them.
@@ -34,9 +34,9 @@ static llvm::SetVector<Operation *> matmulsAndUsers(Block &body) {
   return found;
 }
 
-/// Finds the wait and the barrier; false for a loop of another form.
+/// Finds the wait and the barrier of a loop with copies straight to shared memory; false for a loop of another form.
 static bool findBegin(LoopSteps &loop) {
-  bool isBegun = false, copies = false, multiplies = false;
+  bool isBegun = false, copies = false, stores = false, multiplies = false;
   for (Operation &op : loop.loop.getBody()->without_terminator()) {
     auto wait = dyn_cast<AsyncWaitOp>(op);
     auto barrier = dyn_cast<BarrierOp>(op);
@@ -48,9 +48,10 @@ static bool findBegin(LoopSteps &loop) {
       return false;
     isBegun |= isMemory(&op);
     copies |= isa<AsyncCopyOp, AsyncBufferCopyOp>(op);
+    stores |= isa<StoreSharedOp>(op);
     multiplies |= isMatmul(&op);
   }
-  return loop.barrier && copies && multiplies;
+  return multiplies && (copies ? bool(loop.barrier) : stores);
 }
 
 std::optional<LoopSteps> simt::stepsOf(scf::ForOp from, const TimingModel &model) {
@@ -95,6 +96,16 @@ static SmallVector<StageWork> stagesOf(const LoopSteps &loop, const Cut &cut) {
   return stages;
 }
 
+/// The stage before which what the loop loads must have come: the last one, where copies are waited for, or that of the
+/// stores.
+static size_t stageThatWaits(const LoopSteps &loop, const Cut &cut) {
+  size_t stage = cut.size() - 1;
+  for (size_t step = loop.steps.size(); !loop.wait && step-- > 0;)
+    if (llvm::any_of(loop.steps[step].ops, [](Operation *op) { return isa<StoreSharedOp>(op); }))
+      stage = size_t(llvm::upper_bound(cut, step) - cut.begin()) - 1;
+  return stage;
+}
+
 static bool isReadFor(const LoopSteps &loop, size_t step) {
   return step + 1 < loop.steps.size() && loop.steps[step].kind == Step::Memory &&
          loop.steps[step + 1].kind == Step::Matrix;
@@ -110,12 +121,12 @@ static bool waitsForLast(const LoopSteps &loop, size_t step) {
 std::vector<std::pair<double, Cut>> simt::waysToCut(const LoopSteps &loop, const TimingModel &model) {
   AsyncWaitOp wait = loop.wait;
   double latency = 0;
-  if (wait.getPending() == 0) { // for copies of the same iteration
+  if (!wait || wait.getPending() == 0) { // for copies or loads of the same iteration
     latency = model.memoryCycles + model.ldsLatencyCycles;
     for (const Step &step : loop.steps)
       latency += step.work.global;
   }
-  constexpr size_t mostPlaces = 8, mostStages = 6;
+  constexpr size_t mostPlaces = 8, mostStages = 8;
   std::vector<std::pair<double, Cut>> ways;
   size_t places = std::min(loop.steps.size() - 1, mostPlaces);
   for (size_t chosen = 1; chosen < size_t(1) << places; ++chosen) {
@@ -127,7 +138,7 @@ std::vector<std::pair<double, Cut>> simt::waysToCut(const LoopSteps &loop, const
     for (size_t step = 0; step < places; ++step)
       waits |= waitsForLast(loop, step + 1) && !(chosen >> step & 1);
     if (cut.size() <= mostStages && !waits)
-      ways.emplace_back(cyclesApart(stagesOf(loop, cut), latency), cut);
+      ways.emplace_back(cyclesApart(stagesOf(loop, cut), {latency, stageThatWaits(loop, cut), !wait}), cut);
   }
   llvm::sort(ways);
   return ways;
@@ -137,7 +148,7 @@ std::vector<std::pair<double, Cut>> simt::waysToCut(const LoopSteps &loop, const
 double simt::cyclesUncut(const LoopSteps &loop) {
   SmallVector<StageWork> steps;
   for (size_t step = 0; step < loop.steps.size(); ++step)
-    if (loop.steps[step].kind != Step::Memory || isReadFor(loop, step))
+    if (loop.steps[step].kind != Step::Memory || isReadFor(loop, step) || !loop.wait)
       steps.push_back(loop.steps[step].work);
-  return cyclesTogether(steps);
+  return loop.wait ? cyclesTogether(steps) : cyclesFree(steps);
 }

@@ -15,18 +15,18 @@ struct Step {
   StageWork work = {};
 };
 
-/// A loop that begins with a wait for copies and a barrier, and what it does then, step by step.
+/// A loop and what it does, step by step.
 struct LoopSteps {
   mlir::scf::ForOp loop;
-  AsyncWaitOp wait = {};
-  BarrierOp barrier = {};
+  AsyncWaitOp wait = {};  ///< with which it begins, where it copies straight to shared memory
+  BarrierOp barrier = {}; ///< after it
   llvm::SmallVector<Step> steps = {};
 };
 
 /// Numbers of the steps with which stages begin; the first is 0.
 using Cut = llvm::SmallVector<size_t>;
 
-/// Of a loop that copies tiles straight to shared memory and multiplies some; nothing for one of another form.
+/// Of a loop that copies or stores tiles to shared memory and multiplies some; nothing for one of another form.
 std::optional<LoopSteps> stepsOf(mlir::scf::ForOp loop, const TimingModel &model);
 
 /// The ways to cut it, with the cycles that an iteration is estimated to take, the fastest first. Stages begin where

@@ -1,11 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// For chips whose warps copy straight to shared memory (AMD's). A tile that only matmuls read is copied to a ring in
-// shared memory, in a layout in which a warp fills contiguous bytes; any other tile is loaded one iteration ahead, to
-// registers that the loop carries. The last iteration is peeled, so that no mask says which iterations there are. With
-// three or more stages the last copies of the loop repeat those of the last iteration, into a tile that is not read.
+// For chips whose warps copy straight to shared memory (AMD's): tiles that only matmuls read come to a ring there, by
+// copies, or by loads and stores where no copies are wide enough; other tiles are carried by the loop in registers.
+//
+// Rings that copies fill lie as a warp fills contiguous bytes. A tile that is stored is loaded one iteration ahead and
+// stored at the end of the iteration, with a ring of one tile after all warps have read that. The last iteration is
+// peeled, so that no mask says which iterations there are. With three or more stages the last copies of the loop repeat
+// those of the last iteration, into a tile that is not read.
+#include "compiler/layout/Swizzle.h"
+#include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/GpuTarget.h"
+#include "compiler/lowering/simt/WarpPipelines.h"
 #include "compiler/lowering/tile_to_simt/ChooseRing.h"
 #include "compiler/lowering/tile_to_simt/Relayout.h"
+#include "compiler/lowering/tile_to_simt/SplitMatmul.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
 
@@ -13,16 +20,24 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
+using layout::Dim;
 using layout::LinearLayout;
 
 namespace {
 
-/// A load whose next tile the loop carries.
+/// A load whose next tile is loaded an iteration ahead: the loop carries it, or stores it to a ring.
 struct Held {
   GlobalLoadOp load;
-  MatrixDotOp before; ///< the next load is issued before it
+  MatrixDotOp before; ///< the next load is issued before it, if the loop carries its tile
   LoopSlice slice;
-  std::string why; ///< it is not copied straight to shared memory
+  std::string why;                         ///< it is not copied straight to shared memory
+  std::optional<LinearLayout> shared = {}; ///< how it lies in a ring, where it can be stored to one
+  AllocOp ring = {};
+
+  SharedType ringType(int64_t tiles) {
+    auto tile = cast<RankedTensorType>(load.getType());
+    return SharedType::get(load.getContext(), tiles, tile.getShape(), tile.getElementType(), *shared);
+  }
 };
 
 /// An iteration to load for.
@@ -53,7 +68,9 @@ public:
 private:
   bool take(GlobalLoadOp load, std::string &why) override;
   bool hold(GlobalLoadOp load, std::string &why);
-  bool fitsRegisters(int64_t more) const;
+  bool fitsRegisters(int64_t more, int parts) const;
+  int partsThatFit(int64_t more) const;
+  bool readsRings() const;
 
   Iteration first(const LoopSlice &of);
   /// `isLimited`: never beyond the last iteration, which comes after itself.
@@ -68,13 +85,18 @@ private:
   RingState ringState(ValueRange values);
   RingState fillRings();
   RingState advanceRings(const RingState &state);
-  SmallVector<Value> emitLoads();
+  void carryStored();
+  SmallVector<Value> emitLoads(const std::vector<Held> &all, scf::ForOp in);
+  void emitStores(ValueRange tiles, Value slot);
   SmallVector<Value> emitLoops();
-  SmallVector<Value> emitLast(Value counter, ValueRange carried, ValueRange tiles, Value readStage);
+  SmallVector<Value> emitLast(Value counter, ValueRange carried, ValueRange tiles, Value readStage, Value slot);
   void rewriteLoop();
 
   using TileKey = std::pair<Value, Attribute>;
   std::vector<Held> held;
+  std::vector<Held> stored; ///< those with rings
+  int64_t slots = 0;        ///< tiles in each of these
+  int parts = 1;            ///< of the loop's matmul
   llvm::DenseMap<TileKey, Value> outer, inner;
 };
 
@@ -91,26 +113,90 @@ static SmallVector<Value> valuesOf(const RingState &state) {
 
 //===-- What can be prefetched -----------------------------------------------------------------------------------===//
 
-// What loops carry, operands of the largest matmul, tiles that are held, and a quarter for all else.
-bool WarpCopies::fitsRegisters(int64_t more) const {
-  for (const Held &one : held)
-    more += wordsOf(Value(GlobalLoadOp(one.load).getResult()).getType());
-  return carriedWords(loop) + matmulWords(loop) + more <= to.target.registersPerThread(to.warps) * 3 / 4;
+// What loops carry, operands of the largest matmul or of the largest of its parts along K, tiles that are loaded ahead,
+// and a quarter for all else.
+bool WarpCopies::fitsRegisters(int64_t more, int parts) const {
+  for (const std::vector<Held> *list : {&held, &stored})
+    for (const Held &one : *list)
+      more += wordsOf(Value(GlobalLoadOp(one.load).getResult()).getType());
+  return carriedWords(loop) + matmulWords(loop) / parts + more <= to.target.registersPerThread(to.warps) * 3 / 4;
 }
 
-/// `why`: it is not copied; then, why it is not held either.
+/// In how many parts along K the loop's matmul is made so that there are registers; 0: there are not. Without stages
+/// LLVM's scheduler would read all parts first.
+int WarpCopies::partsThatFit(int64_t more) const {
+  auto dots = llvm::to_vector(scf::ForOp(loop).getBody()->getOps<MatrixDotOp>());
+  for (int parts : {1, 2, 4})
+    if (fitsRegisters(more, parts))
+      return parts == 1 || (to.warps == 2 * warpsOfGroup && dots.size() == 1 && canSplit(dots.front(), parts)) ? parts
+                                                                                                               : 0;
+  return 0;
+}
+
+/// Whether both operands of the loop's matmul are read from rings.
+bool WarpCopies::readsRings() const {
+  auto isRead = [&](Value operand) {
+    auto convert = operand.getDefiningOp<ConvertLayoutOp>();
+    auto trans = convert ? convert.getSrc().getDefiningOp<TransOp>() : TransOp();
+    Value from = trans ? trans.getSrc() : convert ? convert.getSrc() : Value();
+    auto reads = [&](const auto &one) { return Value(GlobalLoadOp(one.load).getResult()) == from; };
+    return from && operand.hasOneUse() && (llvm::any_of(stored, reads) || llvm::any_of(copies, reads));
+  };
+  return llvm::all_of(scf::ForOp(loop).getBody()->getOps<MatrixDotOp>(),
+                      [&](MatrixDotOp dot) { return isRead(dot.getA()) && isRead(dot.getB()); });
+}
+
+/// How a tile lies in a ring that the layout of `load` stores to and all matmuls read; nothing where something else
+/// reads it too, or where no matmul needs shared memory for it.
+static std::optional<LinearLayout> storedLayout(GlobalLoadOp load, const PipelineTarget &to) {
+  bool isAll = true;
+  SmallVector<TileRead> reads = readsOf(load, isAll);
+  auto tile = cast<RankedTensorType>(load.getType());
+  if (!isAll || reads.empty() || llvm::all_of(reads, [&](const TileRead &read) {
+        return !read.trans && conversionInWarp(read.convert, to.target);
+      }))
+    return std::nullopt;
+  const LinearLayout &from = layoutOf(tile);
+  layout::ScratchLayout scratch = layout::chooseScratch(from, reads.front().wanted, int(tile.getElementTypeBitWidth()),
+                                                        to.target.sharedMemoryBanks());
+  // What repeats there is the rest of the tile here.
+  LinearLayout::Input offsets{Dim::Offset, {}};
+  std::vector<LinearLayout::Input> inputs = scratch.layout.reshapeOutputs(from.outputs()).inputs();
+  for (Dim dim : {Dim::Offset, Dim::Register})
+    for (const LinearLayout::Input &input : inputs)
+      if (input.dim == dim)
+        offsets.bases.insert(offsets.bases.end(), input.bases.begin(), input.bases.end());
+  return LinearLayout({offsets}, from.outputs());
+}
+
+/// `why`: it is not copied; then, why it is not loaded ahead either.
 bool WarpCopies::hold(GlobalLoadOp load, std::string &why) {
   Held one{load, firstDotOf(load), LoopSlice(loop), why};
   if (!one.slice.add({load.getPointer(), load.getMask(), load.getOther()})) {
     why = takesMoreThanScalars;
     return false;
   }
-  if (!fitsRegisters(wordsOf(load.getType()))) {
+  one.shared = storedLayout(load, to);
+  int parts = partsThatFit(wordsOf(load.getType()));
+  if (parts == 0 || (parts > 1 && !one.shared)) {
     why += ", and there are too few registers for another tile";
     return false;
   }
-  held.push_back(std::move(one));
+  if (one.shared)
+    storedBytes += bytesOf(one.ringType(1));
+  (one.shared ? stored : held).push_back(std::move(one));
   return true;
+}
+
+/// Where shared memory has no room for rings, the loop carries their tiles, as far as there are registers.
+void WarpCopies::carryStored() {
+  for (Held &one : std::exchange(stored, {})) {
+    one.shared.reset();
+    if (fitsRegisters(wordsOf(one.load.getType()), 1))
+      held.push_back(std::move(one));
+    else
+      decide(one.load, "not prefetched: " + one.why + ", and there are too few registers for another tile");
+  }
 }
 
 bool WarpCopies::take(GlobalLoadOp load, std::string &why) {
@@ -251,7 +337,8 @@ Value WarpCopies::lastButOne() {
 }
 
 /// A copy of the last iteration's body, for the values that the loop carries to it.
-SmallVector<Value> WarpCopies::emitLast(Value counter, ValueRange carried, ValueRange tiles, Value readStage) {
+SmallVector<Value> WarpCopies::emitLast(Value counter, ValueRange carried, ValueRange tiles, Value readStage,
+                                        Value slot) {
   waitForCopies(0);
   IRMapping map;
   map.map(loop.getInductionVar(), counter);
@@ -265,10 +352,15 @@ SmallVector<Value> WarpCopies::emitLast(Value counter, ValueRange carried, Value
   // Reads of the ring replace some of them.
   auto holder = UnrealizedConversionCastOp::create(b, loop.getResultTypes(), results);
   OpBuilder::InsertionGuard guard(b);
-  for (RingCopy &copy : copies) {
-    auto load = map.lookup(Value(GlobalLoadOp(copy.load).getResult())).getDefiningOp<GlobalLoadOp>();
-    readRing(load, copy.ring, readStage);
-  }
+  auto read = [&](GlobalLoadOp load, Value ring, Value stage) {
+    readRing(map.lookup(load.getResult()).getDefiningOp<GlobalLoadOp>(), ring, stage);
+  };
+  for (RingCopy &copy : copies)
+    read(copy.load, copy.ring, readStage);
+  for (Held &one : stored)
+    read(one.load, one.ring, slot);
+  if (parts > 1)
+    splitMatmul(*holder->getBlock(), parts);
   results = llvm::to_vector(holder.getInputs());
   holder.erase();
   return results;
@@ -305,60 +397,87 @@ RingState WarpCopies::advanceRings(const RingState &state) {
   return next;
 }
 
-/// Loads the next tiles to registers, each before the first matmul that reads the present one.
-SmallVector<Value> WarpCopies::emitLoads() {
+/// Loads the next tiles to registers: where code is being added, or, those that `in` carries, each before the first
+/// matmul that reads the present one.
+SmallVector<Value> WarpCopies::emitLoads(const std::vector<Held> &all, scf::ForOp in) {
   SmallVector<Value> tiles;
-  for (Held &one : held) {
-    b.setInsertionPoint(one.before);
-    Iteration now{loop.getInductionVar(), {}};
+  for (const Held &one : all) {
+    OpBuilder::InsertionGuard guard(b);
+    if (!one.shared)
+      b.setInsertionPoint(one.before);
+    Iteration now{in.getInductionVar(), {}};
     for (unsigned number : one.slice.carried())
-      now.scalars.push_back(loop.getRegionIterArg(number));
+      now.scalars.push_back(in.getRegionIterArg(number));
     tiles.push_back(emitLoad(one, after(one.slice, now, false)));
   }
   return tiles;
 }
 
-// The loop carries, beside its own: the counter of the next iteration, the state of the rings, tiles in registers.
+void WarpCopies::emitStores(ValueRange tiles, Value slot) {
+  for (auto [one, tile] : llvm::zip(stored, tiles))
+    StoreSharedOp::create(b, tile, one.ring, slot);
+}
+
+// The loop carries, beside its own: the counter of the next iteration, the state of the rings that copies fill, the
+// tile that is read of those that stores fill, tiles in registers.
 SmallVector<Value> WarpCopies::emitLoops() {
   SmallVector<Value> inits = llvm::to_vector(loop.getInitArgs());
   size_t own = inits.size();
   inits.push_back(loop.getLowerBound());
   if (!copies.empty())
     llvm::append_range(inits, valuesOf(fillRings()));
-  for (const Held &one : held)
-    inits.push_back(emitLoad(one, first(one.slice)));
+  auto loadFirst = [&](const Held &one) { return emitLoad(one, first(one.slice)); };
+  SmallVector<Value> tiles = llvm::map_to_vector(stored, loadFirst);
+  Value none = i32(0);
+  if (slots > 1)
+    inits.push_back(none);
+  llvm::append_range(inits, llvm::map_to_vector(held, loadFirst));
+  emitStores(tiles, none);
   Value bound = lastButOne();
   auto made = scf::ForOp::create(b, loop.getLowerBound(), bound, loop.getStep(), inits);
   made->setAttrs(loop->getAttrs());
   auto ringsIn = [&](ValueRange values) {
     return copies.empty() ? RingState() : ringState(values.drop_front(own + 1).drop_back(held.size()));
   };
+  auto slotIn = [&](ValueRange values) { return slots > 1 ? values.drop_back(held.size()).back() : none; };
   ValueRange results = made.getResults(), arguments = made.getRegionIterArgs();
-  SmallVector<Value> lastResults =
-      emitLast(results[own], results.take_front(own), results.take_back(held.size()), ringsIn(results).read);
+  SmallVector<Value> lastResults = emitLast(results[own], results.take_front(own), results.take_back(held.size()),
+                                            ringsIn(results).read, slotIn(results));
 
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(made.getBody());
   SmallVector<Value> more = {arith::AddIOp::create(b, made.getInductionVar(), loop.getStep())};
   if (!copies.empty())
     llvm::append_range(more, valuesOf(advanceRings(ringsIn(arguments))));
-  llvm::append_range(more, emitLoads());
+  tiles = emitLoads(stored, made);
+  Value slot = slotIn(arguments);
+  Value next = slots > 1 ? nextStage(b, slot, slots) : none;
+  if (slots > 1)
+    more.push_back(next);
+  llvm::append_range(more, emitLoads(held, loop));
   SmallVector<Value> yielded = moveBody(loop, made, made.getBody()->end());
   llvm::append_range(yielded, more);
   b.setInsertionPointToEnd(made.getBody());
+  emitStores(tiles, next);
   scf::YieldOp::create(b, yielded);
   for (RingCopy &copy : copies)
     readRing(copy.load, copy.ring, ringsIn(arguments).read);
+  for (Held &one : stored)
+    readRing(one.load, one.ring, slot);
   for (auto [one, tile] : llvm::zip(held, arguments.take_back(held.size()))) {
     one.load.getResult().replaceAllUsesWith(tile);
     one.load.erase();
   }
+  if (parts > 1)
+    splitMatmul(*made.getBody(), parts);
   return lastResults;
 }
 
 void WarpCopies::rewriteLoop() {
   b.setInsertionPoint(loop);
   allocateRings();
+  for (Held &one : stored)
+    one.ring = AllocOp::create(b, one.ringType(slots));
   SmallVector<Value> results;
   if (Value isAny = anyIteration()) {
     auto branch = scf::IfOp::create(b, loop.getResultTypes(), isAny, /*withElseRegion=*/true);
@@ -376,14 +495,20 @@ void WarpCopies::rewriteLoop() {
 
 void WarpCopies::rewrite(int64_t mostBytes) {
   RingSizes sizes = sizeRings(mostBytes);
-  int64_t bytes = sizes.bytes, wanted = stages;
-  if (bytes)
+  int64_t wanted = stages;
+  if (sizes.stages)
     stages = sizes.stages;
-  SmallVector<RingCopy> all = bytes ? SmallVector<RingCopy>() : std::exchange(copies, {});
-  for (RingCopy &copy : all) {
+  slots = sizes.slots;
+  SmallVector<RingCopy> notCopied = sizes.stages ? SmallVector<RingCopy>() : std::exchange(copies, {});
+  for (RingCopy &copy : notCopied) {
     std::string why = "shared memory has no room for two tiles";
     if (!hold(copy.load, why))
       decide(copy.load, "not prefetched: " + why);
+  }
+  parts = stored.empty() ? 1 : partsThatFit(0);
+  if (slots == 0 || parts == 0 || (parts > 1 && !readsRings())) {
+    carryStored();
+    parts = 1;
   }
   for (RingCopy &copy : copies)
     decide(copy.load, "prefetched by copies straight to LDS, " +
@@ -391,7 +516,10 @@ void WarpCopies::rewrite(int64_t mostBytes) {
                           describeStages(wanted));
   for (const Held &one : held)
     decide(one.load, "prefetched to registers, one iteration ahead: " + one.why);
-  if (!copies.empty() || !held.empty())
+  for (const Held &one : stored)
+    decide(one.load, "prefetched to registers, one iteration ahead, and stored to a ring of " + llvm::Twine(slots) +
+                         (slots > 1 ? " tiles: " : " tile: ") + one.why);
+  if (!copies.empty() || !held.empty() || !stored.empty())
     rewriteLoop();
 }
 

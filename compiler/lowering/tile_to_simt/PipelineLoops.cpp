@@ -65,11 +65,15 @@ bool LoopPipeliner::leavesRegistersForTwo() const {
   return carriedWords(loop) + matmulWords(loop) < to.target.registersPerThread(2 * to.warps);
 }
 
-LoopPipeliner::RingSizes LoopPipeliner::sizeRings(int64_t mostBytes) const {
-  constexpr uint64_t alignment = 1024; // of a tile in a ring
+int64_t LoopPipeliner::bytesOf(SharedType tile) {
+  constexpr uint64_t alignment = 1024;
+  return int64_t(llvm::alignTo(uint64_t(tile.getTileBytes()), alignment));
+}
+
+LoopPipeliner::RingSizes LoopPipeliner::sizeCopies(int64_t mostBytes) const {
   int64_t bytes = 0, more = 0;
   for (RingCopy copy : copies) {
-    auto tile = int64_t(llvm::alignTo(uint64_t(copy.ringType(1).getTileBytes()), alignment));
+    int64_t tile = bytesOf(copy.ringType(1));
     bytes += tile;
     more += copy.isReadLate ? tile : 0;
   }
@@ -82,6 +86,20 @@ LoopPipeliner::RingSizes LoopPipeliner::sizeRings(int64_t mostBytes) const {
   if (more && with >= 2 && (isMoreWorthAStage || isFree))
     return {with * bytes + more, with, true};
   return without < 2 ? RingSizes() : RingSizes{without * bytes, without, false};
+}
+
+// Rings that stores fill have two tiles where these fit, which saves a barrier, else one.
+LoopPipeliner::RingSizes LoopPipeliner::sizeRings(int64_t mostBytes) const {
+  for (int64_t slots = storedBytes ? 2 : 0; slots > 0; --slots) {
+    int64_t stored = slots * storedBytes;
+    RingSizes sizes = stored <= mostBytes ? sizeCopies(mostBytes - stored) : RingSizes();
+    if (stored > mostBytes || (!copies.empty() && !sizes.bytes))
+      continue;
+    sizes.bytes += stored;
+    sizes.slots = slots;
+    return sizes;
+  }
+  return sizeCopies(mostBytes);
 }
 
 void LoopPipeliner::allocateRings() {

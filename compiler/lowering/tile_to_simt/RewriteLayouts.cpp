@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The last part of LayoutAssigner: writes the operations of the simt level, converting or recomputing operands.
+#include "compiler/layout/WarpConversion.h"
 #include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
 #include "compiler/lowering/tile_to_simt/Relayout.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -109,6 +110,18 @@ void LayoutAssigner::rewriteAccess(Operation *op) {
   setAll(op, store ? storeLayout(store) : accessLayout(op, pointer));
 }
 
+/// Whether what comes of another product is in the lanes where this one reads it, if lanes have no more neighbours
+/// along K than an instruction takes.
+bool LayoutAssigner::readsProductWithoutLanes(DotOp dot, MatrixInstruction instruction, const layout::Shape &split) {
+  const LinearLayout *from = own(dot.getA());
+  if (!from || instruction.kPerLane >= instruction.kWidth)
+    return false;
+  instruction.kWidth = instruction.kPerLane;
+  LinearLayout wanted = target.operandLayout(instruction, shapeOf(dot.getA()), split, 0);
+  std::optional<layout::WarpConversion> inWarp = layout::convertInWarp(*from, wanted, target.swappedLaneBits());
+  return inWarp && !inWarp->needsLanes();
+}
+
 void LayoutAssigner::rewriteDot(DotOp dot) {
   const LinearLayout &result = *own(dot.getD());
   setOperand(dot.getCMutable(), result);
@@ -136,6 +149,8 @@ void LayoutAssigner::rewriteDot(DotOp dot) {
   products[dot].instruction = MatrixAttr::get(dot.getContext(), instruction->m, instruction->n, instruction->k,
                                               instruction->transposed, instruction->a == own ? Type() : instruction->a);
   layout::Shape split = warpsOf(dot, *instruction);
+  if (readsProductWithoutLanes(dot, *instruction, split))
+    instruction->kWidth = instruction->kPerLane;
   setOperand(dot.getAMutable(), target.operandLayout(*instruction, shapeOf(dot.getA()), split, 0));
   setOperand(dot.getBMutable(), target.operandLayout(*instruction, shapeOf(dot.getB()), split, 1));
 }

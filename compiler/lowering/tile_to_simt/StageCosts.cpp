@@ -50,10 +50,17 @@ StageWork simt::workOf(Operation *op, const TimingModel &model) {
       .Case([&](LoadSharedOp load) -> StageWork {
         return {0, 0, bytesInRegisters(load.getType()) / model.ldsReadBytesPerCycle};
       })
+      .Case([&](StoreSharedOp store) -> StageWork {
+        return {0, 0, 0, bytesInRegisters(store.getTile().getType()) / model.ldsWriteBytesPerCycle};
+      })
+      .Case([&](GlobalLoadOp load) -> StageWork {
+        return {0, 0, 0, 0, isTile ? bytesInRegisters(load.getType()) / model.unitBytesPerCycle : 0};
+      })
       .Case([&](AsyncCopyOp copy) -> StageWork {
         double elements = double(cast<RankedTensorType>(copy.getPointers().getType()).getNumElements());
         double bytes = elements * double(copy.getRing().getType().getElementBytes()) / groups;
-        return {0, 0, 0, bytes / model.ldsWriteBytesPerCycle, bytes / model.unitBytesPerCycle};
+        double path = bytes / model.unitBytesPerCycle;
+        return {0, 0, 0, bytes / model.ldsWriteBytesPerCycle, path, path};
       })
       .Case([&](TileReduceOp reduce) -> StageWork {
         constexpr int stepsOfLanes = 6, instructionsOfStep = 3;
@@ -73,18 +80,20 @@ StageWork simt::workOf(Operation *op, const TimingModel &model) {
 
 // In each phase one group is in a stage and the other in the one before, and a unit that both take is shared. What a
 // stage reads from LDS is for a later one. A barrier, and what the first instructions after it wait for, take as long
-// as some LDS accesses.
-double simt::cyclesApart(ArrayRef<StageWork> stages, double latency) {
-  constexpr double perPhase = 60;
+// as some LDS accesses; the matrix units have work meanwhile, if they are what the phase waits for.
+double simt::cyclesApart(ArrayRef<StageWork> stages, Arrival arrival) {
+  constexpr double perPhase = 60, perMatrixPhase = 30;
   double cycles = 0, untilWait = 0;
   for (size_t i = 0; i < stages.size(); ++i) {
     const StageWork &ahead = stages[i], &behind = stages[(i + stages.size() - 1) % stages.size()];
-    double phase = std::max({(ahead + behind).longest(), ahead.alone(), behind.alone()}) + perPhase;
+    double phase = std::max({(ahead + behind).longest(), ahead.alone(), behind.alone()});
+    phase += phase <= ahead.matrix + behind.matrix ? perMatrixPhase : perPhase;
     cycles += phase;
-    if (i + 1 < stages.size())
+    if (i < arrival.stage)
       untilWait += phase;
   }
-  return cycles + groups * std::max(0.0, latency - untilWait);
+  // What a group waits for its own loads gives the other one's, which began a stage later, the same time.
+  return cycles + (arrival.isOfGroup ? 1 : groups) * std::max(0.0, arrival.cycles - untilWait);
 }
 
 double simt::cyclesTogether(ArrayRef<StageWork> steps) {
@@ -92,4 +101,17 @@ double simt::cyclesTogether(ArrayRef<StageWork> steps) {
   for (const StageWork &step : steps)
     cycles += groups * (step.matrix + step.vector + step.shared());
   return cycles;
+}
+
+// The unit that works longest always has work, but for a part of what the others take. The parts are those of loops
+// that the simulator has timed (docs/warp-pipeline.md).
+double simt::cyclesFree(ArrayRef<StageWork> steps) {
+  constexpr double ofMemory = 0.5, ofOthers = 0.2;
+  StageWork all;
+  for (const StageWork &step : steps)
+    all = all + step;
+  double longest = std::max({all.matrix, all.vector, all.shared()});
+  double others = all.matrix + all.vector + all.shared() - longest;
+  double memory = all.shared() < longest ? all.shared() : 0;
+  return groups * (longest + ofMemory * memory + ofOthers * (others - memory));
 }

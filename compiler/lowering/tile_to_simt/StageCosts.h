@@ -13,26 +13,36 @@ namespace heddle::simt {
 struct StageWork {
   double matrix = 0, vector = 0;
   double reads = 0, writes = 0; ///< of LDS
-  double global = 0;            ///< the path from L2, for copies
+  double global = 0;            ///< the path from L2
+  double issue = 0;             ///< of copies, for which the path takes as long
 
   double shared() const { return reads + writes; }
-  /// One after the other: matrix instructions and what computes from them; copies, which are issued as fast as the path
-  /// takes them, and the reads after them.
-  double alone() const { return std::max(matrix + vector, reads + global); }
+  /// One after the other: matrix instructions, what computes from them, and what is read after that; copies, which are
+  /// issued as fast as the path takes them, and the reads after them.
+  double alone() const { return std::max(matrix + vector + (vector > 0 ? shared() : 0), reads + issue); }
   double longest() const { return std::max({matrix, vector, shared(), global}); }
   StageWork operator+(const StageWork &other) const {
-    return {matrix + other.matrix, vector + other.vector, reads + other.reads, writes + other.writes,
-            global + other.global};
+    return {matrix + other.matrix, vector + other.vector, reads + other.reads,
+            writes + other.writes, global + other.global, issue + other.issue};
   }
 };
 
 /// Of an operation of a loop whose tiles two groups share.
 StageWork workOf(mlir::Operation *op, const TimingModel &model);
 
-/// An iteration in which the groups are a stage apart. `latency`: cycles that copies take which are begun in the first
-/// stage and waited for before the last.
-double cyclesApart(llvm::ArrayRef<StageWork> stages, double latency);
+/// What comes from memory during an iteration, begun in the first stage.
+struct Arrival {
+  double cycles;  ///< that it takes
+  size_t stage;   ///< before which it must have come
+  bool isOfGroup; ///< each group waits for what it has loaded itself; else for what both have
+};
+
+/// An iteration in which the groups are a stage apart.
+double cyclesApart(llvm::ArrayRef<StageWork> stages, Arrival arrival);
 /// An iteration in which both groups do the same at the same time, one step after the other.
 double cyclesTogether(llvm::ArrayRef<StageWork> steps);
+/// An iteration in which a warp does one step after the other, and warps are apart as it comes: no barrier keeps them
+/// together for long.
+double cyclesFree(llvm::ArrayRef<StageWork> steps);
 
 } // namespace heddle::simt

@@ -33,8 +33,12 @@ int64_t simt::registersFor(const LoopSteps &loop, const Cut &cut) {
       if (tile && tile.getElementType().isFloat() && !isSum)
         for (size_t later = stage + 1; later <= last; ++later)
           live[later] += wordsOf(result.getType());
-      // What a matmul adds to is there already; other results are on top of what it reads.
-      if (isMatmul(op) && !isa<BlockArgument>(op->getOperand(2)) && last > stage)
+      // A sum takes the place of what it adds to, unless that is needed again; others are on top of what is read.
+      bool isInPlace =
+          isMatmul(op) &&
+          (isa<BlockArgument>(op->getOperand(2)) ||
+           (op->getOperand(2).hasOneUse() && of.getRegion().isAncestor(op->getOperand(2).getParentRegion())));
+      if (isMatmul(op) && !isInPlace && last > stage)
         live[stage] += wordsOf(result.getType());
     }
   }

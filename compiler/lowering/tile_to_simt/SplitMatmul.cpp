@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Splits layouts along K, reads both halves of each operand, and writes two matmuls.
-#include "compiler/lowering/tile_to_simt/HalveMatmul.h"
+// Splits layouts along K, reads all parts of each operand, and writes as many matmuls.
+#include "compiler/lowering/tile_to_simt/SplitMatmul.h"
 #include "compiler/dialects/simt/Simt.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
@@ -33,61 +33,63 @@ static std::optional<layout::LinearLayout> firstHalf(const layout::LinearLayout 
   return isFound ? std::optional(layout::LinearLayout(inputs, outputs)) : std::nullopt;
 }
 
-static std::optional<layout::LinearLayout> firstHalf(LoadSharedOp load, int axis) {
-  auto tile = cast<RankedTensorType>(load.getType());
-  return firstHalf(layoutOf(tile), axis, tile.getDimSize(unsigned(axis)) / 2);
+/// That of the first of `parts` of a tile.
+static std::optional<layout::LinearLayout> firstPart(RankedTensorType tile, int axis, int parts) {
+  std::optional<layout::LinearLayout> layout = layoutOf(tile);
+  int64_t size = tile.getDimSize(unsigned(axis));
+  for (; parts > 1 && layout; parts /= 2)
+    layout = firstHalf(*layout, axis, size /= 2);
+  return layout;
 }
 
-static bool hasHalves(LoadSharedOp load, int axis) {
-  return firstHalf(load, axis) && !load.getRing().getType().isPadded();
-}
-
-/// Reads of both halves along `axis` of what `load` reads, before `place`.
-static std::array<LoadSharedOp, 2> readHalves(LoadSharedOp load, int axis, Operation *place) {
+/// Reads of all parts along `axis` of what `load` reads, before `place`.
+static SmallVector<LoadSharedOp> readParts(LoadSharedOp load, int axis, int parts, Operation *place) {
   auto tile = cast<RankedTensorType>(load.getType());
   SharedType ring = load.getRing().getType();
   SmallVector<int64_t> shape(tile.getShape());
-  shape[size_t(axis)] /= 2;
+  shape[size_t(axis)] /= parts;
   ImplicitLocOpBuilder b(load.getLoc(), place);
-  auto type =
-      RankedTensorType::get(shape, tile.getElementType(), LinearAttr::get(b.getContext(), *firstHalf(load, axis)));
+  auto type = RankedTensorType::get(shape, tile.getElementType(),
+                                    LinearAttr::get(b.getContext(), *firstPart(tile, axis, parts)));
   auto whole = SharedType::get(b.getContext(), 1, ring.getShape(), ring.getElementType(), ring.getLayout());
   auto part = SharedType::get(b.getContext(), 1, shape, ring.getElementType(), ring.getLayout());
   Value memory = IndexOp::create(b, whole, load.getRing(), load.getStage());
-  std::array<LoadSharedOp, 2> reads;
-  for (int64_t number : {0, 1}) {
+  SmallVector<LoadSharedOp> reads;
+  for (int64_t number = 0; number < parts; ++number) {
     SmallVector<int64_t> offsets(shape.size());
     offsets[size_t(axis)] = number * shape[size_t(axis)];
     Value from = SubsliceOp::create(b, part, memory, offsets);
-    reads[size_t(number)] = LoadSharedOp::create(b, type, from, Value(), Value());
+    reads.push_back(LoadSharedOp::create(b, type, from, Value(), Value()));
   }
   return reads;
 }
 
-bool simt::halveMatmul(scf::ForOp loop) {
-  auto dots = llvm::to_vector(loop.getBody()->getOps<MatrixDotOp>());
-  if (dots.size() != 1 || !dots.front().getInstruction() || dots.front().getWarpGroups())
+bool simt::canSplit(MatrixDotOp dot, int parts) {
+  auto a = cast<RankedTensorType>(dot.getA().getType()), b = cast<RankedTensorType>(dot.getB().getType());
+  return dot.getInstruction() && !dot.getWarpGroups() && a.getRank() == 2 &&
+         a.getDimSize(1) >= parts * int64_t(dot.getInstruction()->getK()) && firstPart(a, 1, parts) &&
+         firstPart(b, 0, parts);
+}
+
+bool simt::splitMatmul(Block &body, int parts) {
+  auto dots = llvm::to_vector(body.getOps<MatrixDotOp>());
+  if (dots.size() != 1 || !canSplit(dots.front(), parts))
     return false;
   MatrixDotOp dot = dots.front();
   auto a = dot.getA().getDefiningOp<LoadSharedOp>(), bb = dot.getB().getDefiningOp<LoadSharedOp>();
-  int64_t depth = dot.getA().getType().getShape().back();
   if (!a || !bb || !a->hasOneUse() || !bb->hasOneUse() || !a.getStage() || !bb.getStage() ||
-      depth < 2 * int64_t(dot.getInstruction()->getK()) || dot.getA().getType().getRank() != 2)
+      a.getRing().getType().isPadded() || bb.getRing().getType().isPadded())
     return false;
-  if (!hasHalves(a, 1) || !hasHalves(bb, 0))
-    return false;
-  auto left = readHalves(a, 1, dot), right = readHalves(bb, 0, dot);
+  SmallVector<LoadSharedOp> left = readParts(a, 1, parts, dot), right = readParts(bb, 0, parts, dot);
   OpBuilder b(dot);
   Value sum = dot.getC();
-  SmallVector<Operation *> matmuls;
-  for (size_t half : {0, 1}) {
-    auto made = MatrixDotOp::create(b, dot.getLoc(), dot.getType(), left[half], right[half], sum, *dot.getInstruction(),
-                                    dot.getPrecision());
+  for (auto [one, other] : llvm::zip(left, right)) {
+    auto made =
+        MatrixDotOp::create(b, dot.getLoc(), dot.getType(), one, other, sum, *dot.getInstruction(), dot.getPrecision());
     sum = made;
-    matmuls.push_back(made);
+    one->moveBefore(made);
+    other->moveBefore(made);
   }
-  for (LoadSharedOp second : {left[1], right[1]})
-    second->moveBefore(matmuls[1]);
   dot.getD().replaceAllUsesWith(sum);
   for (Operation *old : {dot.getOperation(), a.getOperation(), bb.getOperation()})
     old->erase();
