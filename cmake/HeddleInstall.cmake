@@ -1,5 +1,5 @@
 # What `cmake --install` copies, and what a program finds it by: a CMake package and a pkg-config file for each library.
-# The component `runtime` has what does not need the compiler, `compiler` has the rest.
+# Two components: `runtime` is what a program needs that only runs, `compiler` is the rest.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 

@@ -35,7 +35,7 @@
 extern "C" {
 #endif
 
-#define HEDDLE_INTERFACE_VERSION 2
+#define HEDDLE_INTERFACE_VERSION 3
 
 /* ---- Versions and errors ---- */
 
@@ -43,6 +43,9 @@ extern "C" {
 HEDDLE_API uint32_t heddle_interface_version(void);
 /* `0.1.0`. */
 HEDDLE_API const char *heddle_version(void);
+/* 1: libheddle; 0: libheddle_runtime, where the functions that compile, disassemble or report, and simulated devices,
+ * are HEDDLE_ENVIRONMENT. Since version 3. */
+HEDDLE_API int32_t heddle_has_compiler(void);
 
 typedef int32_t heddle_status;
 enum {

@@ -2,6 +2,7 @@
 // The C interface: collectives of groups whose ranks are processes.
 #include "chips/Chip.h"
 #include "collectives/Communicator.h"
+#include "library/Compiler.h"
 #include "library/Handles.h"
 #include "library/Json.h"
 #include "library/Structures.h"
@@ -75,8 +76,7 @@ void giveCommunicator(heddle_communicator *place, Bootstrap &bootstrap, std::sha
   auto object = std::make_shared<CommunicatorObject>();
   object->device = device;
   object->reservedUnits = wanted.reservedUnits;
-  Communicator::Options options;
-  options.deadlineSeconds = wanted.deadline;
+  Communicator::Options options{.deadlineSeconds = wanted.deadline, .kernels = kernelsInNoBundle()};
   auto processes = std::make_unique<ProcessGroup>(bootstrap, device, wanted.setup);
   ProcessGroup &steps = *processes;
   object->group = std::make_unique<Communicator>(std::move(processes), options);
@@ -335,8 +335,8 @@ heddle_status heddle_communicator_prepare_module(heddle_communicator communicato
       throw inputError(fmt::format("`captured` is {}, and must be 0 or 1", captured));
     Communicator &group = *object->group;
     auto module = std::make_shared<program::RankCollective>(
-        program::compileRankCollective(std::string_view(text, size), name ? name : "<text>", group.ranks(),
-                                       object->device->chip(), group.computeUnits()));
+        compileModule(std::string_view(text, size), name ? name : "<text>", group.ranks(), object->device->chip(),
+                      group.computeUnits()));
     Communicator::Operation &operation = group.prepare(module->plan, module->kernel, module->name);
     give(collective, CollectiveObject{object, &operation, captured == 1, module, arraysOf(*module)});
   });

@@ -47,9 +47,6 @@ struct TextObject {
   std::string bytes;
 };
 
-/// Adds the simulated devices, once.
-void useAllDevices();
-
 /// The handle of an object that is kept from now on.
 void *addHandle(HandleKind kind, std::shared_ptr<void> object);
 /// The object. Throws Error{Input} for a number that is no handle of this kind; `parameter` names it in the message.
