@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The C interface: collectives of groups whose ranks are processes.
 #include "chips/Chip.h"
+#include "collectives/BundledKernels.h"
 #include "collectives/Communicator.h"
 #include "library/Compiler.h"
 #include "library/Handles.h"
@@ -22,6 +23,7 @@ constexpr size_t firstOptionsSize = 40, firstRequestSize = 48, firstPlanSize = 3
 struct CommunicatorObject {
   static constexpr HandleKind kind = HandleKind::Communicator;
   std::shared_ptr<Device> device;
+  std::shared_ptr<BundledKernels> kernels;
   std::unique_ptr<Communicator> group;
   std::mutex launching; ///< launches of several threads come in some order
   int reservedUnits = 0;
@@ -76,7 +78,8 @@ void giveCommunicator(heddle_communicator *place, Bootstrap &bootstrap, std::sha
   auto object = std::make_shared<CommunicatorObject>();
   object->device = device;
   object->reservedUnits = wanted.reservedUnits;
-  Communicator::Options options{.deadlineSeconds = wanted.deadline, .kernels = kernelsInNoBundle()};
+  object->kernels = std::make_shared<BundledKernels>(kernelsInNoBundle());
+  Communicator::Options options{.deadlineSeconds = wanted.deadline, .kernels = object->kernels};
   auto processes = std::make_unique<ProcessGroup>(bootstrap, device, wanted.setup);
   ProcessGroup &steps = *processes;
   object->group = std::make_unique<Communicator>(std::move(processes), options);
@@ -276,6 +279,13 @@ heddle_status heddle_communicator_connect(heddle_device device, const char *addr
     bootstrapOptions.seconds = wanted.setup;
     auto bootstrap = makeBootstrap(bootstrapOptions);
     giveCommunicator(communicator, *bootstrap, object->device, wanted);
+  });
+}
+
+heddle_status heddle_communicator_add_bundle(heddle_communicator communicator, heddle_bundle bundle) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    object->kernels->add(find<BundleObject>(bundle, "bundle")->bundle);
   });
 }
 

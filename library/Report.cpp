@@ -16,7 +16,7 @@ using namespace heddle;
 namespace {
 
 const std::vector<std::string> verbs = {"check",   "simulate", "mutate", "inspect", "run",
-                                        "compile", "bench",    "tune",   "doctor"};
+                                        "compile", "package",  "bench",  "tune",    "doctor"};
 
 /// The command's words for a verb. Throws Error{Input} for words that only the command can obey.
 std::vector<std::string> commandOf(const std::string &verb, std::vector<std::string> words) {

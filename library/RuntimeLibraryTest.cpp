@@ -72,7 +72,7 @@ TEST(RuntimeLibrary, PlansCollectivesAndRefusesToCompileThem) {
   EXPECT_GE(plan.blocks, 1);
   heddle_collective collective = nullptr;
   expectLacking(heddle_communicator_prepare(group, &request, &collective),
-                "the kernel of all-reduce sum of f32[1024] over 1 rank would have to be compiled");
+                "the kernel of all-reduce sum of f32[1024] over 1 rank is in no bundle and would have to be compiled");
   expectLacking(heddle_communicator_prepare_module(group, "HloModule m", 11, nullptr, 0, &collective),
                 "heddle_communicator_prepare_module compiles");
 }

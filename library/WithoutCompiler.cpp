@@ -3,6 +3,7 @@
 #include "library/Compiler.h"
 #include "library/Errors.h"
 #include "runtime/Driver.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 using namespace heddle;
@@ -26,7 +27,15 @@ heddle_status fail(const char *what, const char *instead = "") {
 
 struct NoKernels : KernelSource {
   Package kernelOf(const Plan &plan) const override {
-    throw lacking(fmt::format("the kernel of {} would have to be compiled", describe(plan.collective)));
+    const Collective &what = plan.collective;
+    int64_t parts = std::max(what.inputParts(), what.outputParts());
+    throw lacking(
+        fmt::format("the kernel of {} is in no bundle and would have to be compiled", describe(what)),
+        fmt::format(
+            "or make a bundle that has it, `heddle package collectives {} --for {} --ranks {} -d {} --sizes {}`, "
+            "and give it to heddle_communicator_add_bundle; the kernel is: {}",
+            collectiveName(what.kind), plan.target, what.ranks, elementTypeName(what.type),
+            what.partElements() * parts * elementSizeBytes(what.type), kernelKey(plan)));
   }
 };
 
