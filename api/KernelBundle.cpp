@@ -60,8 +60,10 @@ std::vector<WantedCall> callsOf(const KernelBundleRequest &request) {
   return calls;
 }
 
-void addCall(Bundle &bundle, const LibraryRequest &request, const std::string &target) {
+void addCall(Bundle &bundle, const LibraryRequest &request, const std::string &target, const BundleProgress &progress) {
   PlannedLibraryCall planned = planLibraryCall(request, target);
+  if (progress && request.tuned)
+    progress(planned.tuned);
   std::vector<std::shared_ptr<const Package>> packages = compilePlan(planned.plan, *planned.call.chip, request.options);
   BundleCall call = bundleCallOf(planned.call, planned.plan);
   const std::vector<Parameter> &parameters = lookupKernel(planned.call.kernel).inputs;
@@ -97,7 +99,7 @@ Bundle bundleKernels(const KernelBundleRequest &request, const BundleProgress &p
       LibraryRequest call = request.call;
       call.kernel = std::string(kernelPrefix) + wanted.kernel->name;
       call.shape = wanted.shape;
-      addCall(bundle, call, target);
+      addCall(bundle, call, target, progress);
     }
   return bundle;
 }
