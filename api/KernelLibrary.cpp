@@ -246,19 +246,25 @@ double copyBandwidth(const std::string &name) {
   return 2e3 * double(bytes) / least;
 }
 
-std::string compileLibraryKernel(const LibraryRequest &request, const std::string &target, const std::string &folder) {
+PlannedLibraryCall planLibraryCall(const LibraryRequest &request, const std::string &target) {
   BoundCall bound = bindLibraryCall(request, lookupChip(target));
   std::string tuned = request.tuned ? useTuned(bound, placesOf(*bound.request.chip)) : "";
   Call call = checkCall(bound.kernel, bound.request);
   Plan plan = planCall(bound.kernel, call);
+  return {std::move(call), std::move(plan), std::move(tuned)};
+}
+
+std::string compileLibraryKernel(const LibraryRequest &request, const std::string &target, const std::string &folder) {
+  const auto [call, plan, tuned] = planLibraryCall(request, target);
+  const LibraryKernel &kernel = lookupKernel(call.kernel);
   std::vector<std::shared_ptr<const Package>> packages = compilePlan(plan, *call.chip, request.options);
-  nlohmann::ordered_json json = {{"kernel", bound.kernel.name}, {"target", target}, {"options", call.options}};
+  nlohmann::ordered_json json = {{"kernel", kernel.name}, {"target", target}, {"options", call.options}};
   if (request.tuned) {
     json["tiles"] = call.tiles;
     json["tuned"] = tuned;
   }
   json["inputs"] = nlohmann::ordered_json::object();
-  for (const Parameter &parameter : bound.kernel.inputs)
+  for (const Parameter &parameter : kernel.inputs)
     json["inputs"][parameter.name] = asJson(call.input(parameter.name));
   json["results"] = asJson(plan.results);
   json["temporaries"] = asJson(plan.temporaries);
@@ -286,15 +292,12 @@ std::string compileLibraryKernel(const LibraryRequest &request, const std::strin
 }
 
 std::string libraryKernelPhase(const LibraryRequest &request, const std::string &target, const std::string &phase) {
-  BoundCall bound = bindLibraryCall(request, lookupChip(target));
-  if (request.tuned)
-    useTuned(bound, placesOf(*bound.request.chip));
-  Call call = checkCall(bound.kernel, bound.request);
+  const auto [call, plan, tuned] = planLibraryCall(request, target);
   CompileOptions options = request.options;
   options.chip = call.chip;
   options.stopAfter = phase;
   std::string text;
-  for (const Step &step : planCall(bound.kernel, call).steps)
+  for (const Step &step : plan.steps)
     if (step.fills.empty()) {
       options.warps = step.warps;
       text += compile(step.text, step.name, options).text;

@@ -20,4 +20,12 @@ struct BoundCall {
 /// Throws Error{Input} for values that are ill-formed or do not fit the kernel's arguments.
 BoundCall bindLibraryCall(const LibraryRequest &request, const Chip &chip);
 
+struct PlannedLibraryCall {
+  kernels::Call call;
+  kernels::Plan plan;
+  std::string tuned; ///< where the request asks for it: which entry it is, or that there is none
+};
+/// For a chip that need not be here. Throws as bindLibraryCall and kernels::planCall.
+PlannedLibraryCall planLibraryCall(const LibraryRequest &request, const std::string &target);
+
 } // namespace heddle

@@ -2,7 +2,6 @@
 // Makes the memory of protocols, launches a collective on each stream, and reports which rank waited for which.
 #include "collectives/Communicator.h"
 #include "binary/PeerAbi.h"
-#include "collectives/kernel/CompileKernel.h"
 #include "runtime/Device.h"
 #include "runtime/Event.h"
 #include "runtime/ProcessGroup.h"
@@ -162,7 +161,7 @@ Communicator::Operation &Communicator::prepare(const Plan &plan, const std::stri
   if (processGroup)
     agreeOn(plan, key);
   if (!protocol && plan.rounds != 0) {
-    protocol = makeProtocol(plan, [&] { return compileKernel(plan); });
+    protocol = makeProtocol(plan, [&] { return options.kernels->kernelOf(plan); });
     protocol->key = shared;
   }
   return add(plan, name.empty() ? describe(plan.collective) : name, key, std::move(protocol));

@@ -2,6 +2,7 @@
 // A group of devices with one stream each, and what collectives on them share: protocol memory, deadlines, errors. All
 // devices are of this process, or each is of a process of its own.
 #pragma once
+#include "collectives/KernelSource.h"
 #include "collectives/Plan.h"
 #include "runtime/Device.h"
 #include "runtime/Launch.h"
@@ -34,6 +35,7 @@ public:
   static constexpr double maxDeadlineSeconds = 1e6;
   struct Options {
     double deadlineSeconds = 30; ///< how long the waits of one launch may last together
+    std::shared_ptr<const KernelSource> kernels = compiledKernels();
   };
 
   /// Throws Error{Input} for no device or more than maxWorldSize, Error{Environment} when two of them do not reach each
@@ -59,10 +61,10 @@ public:
 
   /// A plan with its kernel on every device and protocol memory of its own.
   class Operation;
-  /// The same object for an equal plan of the same name (in messages; empty: describe(collective)). Allocates and
-  /// compiles; not to be called while the operation runs. Of processes: collective, except for what was prepared
-  /// before; an error of one rank is thrown on all, and the group may go on. Throws Error{Input} with the plans of both
-  /// when two ranks differ, and for direct algorithms, whose addresses mean nothing in another process.
+  /// The same object for an equal plan of the same name (in messages; empty: describe(collective)). Allocates, and asks
+  /// Options::kernels; not to be called while the operation runs. Of processes: collective, except for what was
+  /// prepared before; an error of one rank is thrown on all, and the group may go on. Throws Error{Input} with the
+  /// plans of both when two ranks differ, and for direct algorithms, whose addresses mean nothing in another process.
   /// Operations share protocol memory only with those of an equal `memory`: what does not come in the order of the
   /// streams, such as replays of a graph beside other calls, has to have its own.
   Operation &prepare(const Plan &plan, const std::string &name = "", const std::string &memory = "");

@@ -601,4 +601,11 @@ std::string kernelKey(const Plan &plan) {
          (!plan.isGpu() ? "" : fmt::format(", {} of {} units, {} warps", plan.target, plan.computeUnits, plan.warps));
 }
 
+std::string layoutKey(const Plan &plan) {
+  const ArenaLayout &a = plan.arena;
+  return fmt::format("protocol {}, counters {}, signals {}, operands {}, staging {} {} {}, inbox {} {} {} {}, {} bytes",
+                     protocolVersion, a.counters, a.signals, a.operands, a.stagingSlot, a.stagingParity, a.stagingBytes,
+                     a.inbox, a.escapes, a.inboxSlot, a.inboxParity, a.sizeBytes);
+}
+
 } // namespace heddle

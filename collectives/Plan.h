@@ -116,5 +116,7 @@ std::string planKey(const Plan &plan);
 /// The same for plans that one kernel and one arena serve: sizes are arguments of the kernel, the cut into tiles is
 /// not.
 std::string kernelKey(const Plan &plan);
+/// Where the plan's kernel expects the protocol's memory: a kernel that was compiled beforehand is for one layout.
+std::string layoutKey(const Plan &plan);
 
 } // namespace heddle

@@ -3,6 +3,8 @@
 #include "collectives/Plan.h"
 #include "collectives/Algorithm.h"
 #include <gtest/gtest.h>
+#include <map>
+#include <string>
 
 using namespace heddle;
 
@@ -30,6 +32,22 @@ Plan allReduce(const Chip &chip, int ranks, int64_t elements, int computeUnits =
   PlanOptions options;
   options.direct = true, options.computeUnits = computeUnits;
   return makePlan(collective, chip, options);
+}
+
+/// What kernels in bundles rely on: they are found by kernelKey alone.
+TEST(PlanKeys, OneKernelExpectsOneLayout) {
+  size_t shared = 0;
+  for (const Chip *chip : {&hostChip, &gfx942Chip, &sm90Chip})
+    for (int ranks : {2, 3, 8}) {
+      std::map<std::string, std::string> layouts;
+      for (int64_t elements = 1; elements < (int64_t(1) << 24); elements = elements * 5 / 4 + 1) {
+        Plan plan = allReduce(*chip, ranks, elements);
+        auto [known, isNew] = layouts.emplace(kernelKey(plan), layoutKey(plan));
+        shared += !isNew;
+        EXPECT_EQ(known->second, layoutKey(plan)) << kernelKey(plan);
+      }
+    }
+  EXPECT_GT(shared, 50u);
 }
 
 TEST(PlanOfAChip, AnotherNameMakesNoOtherPlan) {

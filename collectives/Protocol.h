@@ -11,6 +11,10 @@
 
 namespace heddle {
 
+/// Goes up when kernels of before can no longer take part: with what packets, flags and barriers say, the algorithms'
+/// steps, and the arguments of kernels. Where data lie is compared by layoutKey.
+inline constexpr int protocolVersion = 1;
+
 /// A rank as an algorithm names it.
 struct Rank {
   enum class Form { Fixed, Own, Table };

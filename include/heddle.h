@@ -35,7 +35,7 @@
 extern "C" {
 #endif
 
-#define HEDDLE_INTERFACE_VERSION 2
+#define HEDDLE_INTERFACE_VERSION 3
 
 /* ---- Versions and errors ---- */
 
@@ -43,6 +43,9 @@ extern "C" {
 HEDDLE_API uint32_t heddle_interface_version(void);
 /* `0.1.0`. */
 HEDDLE_API const char *heddle_version(void);
+/* 1: libheddle; 0: libheddle_runtime, where the functions that compile, disassemble or report, and simulated devices,
+ * are HEDDLE_ENVIRONMENT. Since version 3. */
+HEDDLE_API int32_t heddle_has_compiler(void);
 
 typedef int32_t heddle_status;
 enum {
@@ -73,6 +76,8 @@ typedef struct heddle_graph_handle *heddle_graph;               /* work of a str
 typedef struct heddle_text_handle *heddle_text;                 /* text or bytes that a function returned */
 typedef struct heddle_communicator_handle *heddle_communicator; /* a rank of a group of processes */
 typedef struct heddle_collective_handle *heddle_collective;     /* a collective that a communicator has prepared */
+typedef struct heddle_bundle_handle *heddle_bundle;             /* kernels that `heddle package` has compiled */
+typedef struct heddle_call_handle *heddle_call; /* a kernel of the library that is loaded, for arrays of one shape */
 
 /* Gives back a handle of any kind; null is HEDDLE_OK. Of a stream it waits for the work; the others do not wait, and
  * the memory of a buffer stays until work that was put into streams before has run. A communicator leaves its group
@@ -213,6 +218,31 @@ HEDDLE_API heddle_status heddle_graph_launch(heddle_stream stream, heddle_graph 
 typedef void (*heddle_print_function)(const char *line, void *user);
 HEDDLE_API heddle_status heddle_set_print(heddle_print_function function, void *user);
 
+/* ---- Bundles ---- */
+/* Kernels of the library (docs/kernels.md) and of collectives, which `heddle package` has compiled for chips and shapes
+ * into one file (docs/package.md), so that a program needs no compiler. Since version 3. */
+
+/* A bundle from a file, or from the bytes of one. */
+HEDDLE_API heddle_status heddle_bundle_load(const char *path, heddle_bundle *bundle);
+HEDDLE_API heddle_status heddle_bundle_parse(const void *bytes, size_t size, heddle_bundle *bundle);
+/* JSON: producer, packages, calls, collectives (docs/package.md). */
+HEDDLE_API heddle_status heddle_bundle_describe(heddle_bundle bundle, heddle_text *json);
+
+/* Loads the one call of a kernel for the device's target that has all of the `choices`: strings `key=value` with
+ * extents
+ * (`M=16640`), types of inputs (`x=bf16`), options and tile parameters, as heddle_bundle_describe has them.
+ * HEDDLE_INPUT, with what the bundle has, when none or several fit. Allocates what the kernel keeps between its
+ * launches. On a GPU it may wait for running kernels. */
+HEDDLE_API heddle_status heddle_call_load(heddle_device device, heddle_bundle bundle, const char *kernel,
+                                          const char *const *choices, size_t count, heddle_call *call);
+/* JSON: kernel, target, choices, arrays (name, type, shape, strides, bytes, result): those that a launch takes, the
+ * inputs and then the results. */
+HEDDLE_API heddle_status heddle_call_describe(heddle_call call, heddle_text *json);
+/* Puts the call's launches into the stream and returns at once. `addresses` are those of all arrays, on the device.
+ * Launches of one call share memory: they are put into one stream, or ordered by events. */
+HEDDLE_API heddle_status heddle_call_launch(heddle_stream stream, heddle_call call, const uint64_t *addresses,
+                                            size_t count);
+
 /* ---- Collectives ---- */
 /* The ranks are processes of one host, 1 to 8, with a device each (docs/processes.md). Functions that are collective
  * are called by every rank, in one order; when one rank fails in them, every rank gets the error. */
@@ -245,6 +275,10 @@ HEDDLE_API heddle_status heddle_communicator_connect(heddle_device device, const
                                                      int32_t size, const char *secret,
                                                      const heddle_communicator_options *options,
                                                      heddle_communicator *communicator);
+/* Collectives that are prepared from now on take their kernels from the bundle where it has them: the same on every
+ * rank. libheddle compiles the others; of libheddle_runtime they are HEDDLE_ENVIRONMENT. Of several bundles the first
+ * one that has a kernel counts. Not collective. Since version 3. */
+HEDDLE_API heddle_status heddle_communicator_add_bundle(heddle_communicator communicator, heddle_bundle bundle);
 /* JSON: rank, size, device, target, computeUnits, sharing, members (rank, device, process). */
 HEDDLE_API heddle_status heddle_communicator_describe(heddle_communicator communicator, heddle_text *json);
 
@@ -345,7 +379,8 @@ HEDDLE_API heddle_status heddle_make_values(const char *value, heddle_text *byte
 typedef int32_t (*heddle_progress_function)(size_t done, size_t all, void *user);
 
 /* Does what a verb of the command does, and gives the JSON that `heddle VERB ... --json` prints. Verbs: check,
- * simulate, mutate, inspect, run, compile, bench, tune, doctor. `words` are the command's words after the verb, without
+ * simulate, mutate, inspect, run, compile, package, bench, tune, doctor. `words` are the command's words after the
+ * verb, without
  * `--json`: options and files, as `heddle VERB --help` lists them; `-` (standard input) and `--step` are refused.
  * `exit_code` is the command's: 1 for findings, a result that differs, or a kernel that failed; the JSON then says
  * which. `progress`, which may be null, is called by check, mutate and tune. Blocks until the work is done, which for

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Compiles the steps of a plan, loads them, and launches them in order.
+// Compiles the steps of a plan, and gives them to the runtime in the form that bundles have.
 #include "kernels/Prepared.h"
-#include "runtime/Launch.h"
-#include "support/Error.h"
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace heddle::kernels {
 
@@ -21,54 +20,55 @@ std::vector<std::shared_ptr<const Package>> compilePlan(const Plan &plan, const 
   return packages;
 }
 
+static std::vector<BundleArray> bundleArraysOf(const std::vector<NamedArray> &arrays) {
+  std::vector<BundleArray> all;
+  for (const NamedArray &array : arrays) {
+    all.push_back(
+        {array.name, elementTypeName(array.type.type), array.type.shape, {}, uint64_t(array.type.sizeBytes())});
+    for (size_t axis = 0; axis < array.type.shape.size(); ++axis)
+      all.back().strides.push_back(array.type.stride(axis));
+  }
+  return all;
+}
+
+BundleCall bundleCallOf(const Call &call, const Plan &plan) {
+  BundleCall bundled{call.kernel, call.chip->name, call.options, {}, {}, {}, {}};
+  for (const auto &[name, extent] : call.extents)
+    bundled.choices[name] = std::to_string(extent);
+  for (const auto &[name, tile] : call.tiles)
+    bundled.choices[name] = std::to_string(tile);
+  std::vector<NamedArray> inputs;
+  for (const auto &[name, type] : call.inputs) {
+    inputs.push_back({name, type});
+    bundled.choices[name] = elementTypeName(type.type) +
+                            (type.isDense() ? "" : fmt::format(" with strides {}", fmt::join(type.strides, ",")));
+  }
+  bundled.inputs = bundleArraysOf(inputs);
+  bundled.results = bundleArraysOf(plan.results);
+  bundled.temporaries = bundleArraysOf(plan.temporaries);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const Step &step = plan.steps[i];
+    BundleStep launch{step.fills, step.byte, i, step.grid, {}};
+    for (const StepArgument &argument : step.arguments)
+      launch.arguments.push_back({argument.buffer, argument.value});
+    bundled.steps.push_back(std::move(launch));
+  }
+  return bundled;
+}
+
 Prepared::Prepared(std::shared_ptr<Device> device, const LibraryKernel &kernel, CallRequest request,
-                   const CompileOptions &options)
-    : device(std::move(device)) {
-  request.chip = &this->device->chip();
+                   const CompileOptions &options) {
+  request.chip = &device->chip();
   checked = checkCall(kernel, request);
   planned = planCall(kernel, checked);
-  load(compilePlan(planned, this->device->chip(), options));
+  std::vector<std::shared_ptr<const Package>> packages = compilePlan(planned, device->chip(), options);
+  loaded.emplace(std::move(device), bundleCallOf(checked, planned), packages);
 }
 
 Prepared::Prepared(std::shared_ptr<Device> device, Call call, Plan plan,
                    const std::vector<std::shared_ptr<const Package>> &packages)
-    : device(std::move(device)), checked(std::move(call)), planned(std::move(plan)) {
-  load(packages);
-}
-
-void Prepared::load(const std::vector<std::shared_ptr<const Package>> &packages) {
-  for (const auto &package : packages)
-    loaded.push_back(package ? Kernel{device->loadModule(*package)} : Kernel{});
-  for (const NamedArray &array : planned.temporaries)
-    temporaries[array.name] = device->allocate(uint64_t(array.type.sizeBytes()), array.name);
-}
-
-void Prepared::launch(Stream &stream, const std::map<std::string, uint64_t> &addresses, double timeoutSeconds) const {
-  auto addressOf = [&](const std::string &name) {
-    if (auto own = temporaries.find(name); own != temporaries.end())
-      return own->second.address();
-    auto given = addresses.find(name);
-    if (given == addresses.end())
-      throw inputError(fmt::format("kernel `{}`: no address of `{}` is given", checked.kernel, name));
-    return given->second;
-  };
-  for (size_t i = 0; i < planned.steps.size(); ++i) {
-    const Step &step = planned.steps[i];
-    if (!step.fills.empty()) {
-      stream.fill(addressOf(step.fills), step.byte, uint64_t(planned.sizeBytes(step.fills)));
-      continue;
-    }
-    Launch launch{.kernel = loaded[i], .grid = step.grid, .timeoutSeconds = timeoutSeconds};
-    for (size_t argument = 0; argument < step.arguments.size(); ++argument) {
-      const StepArgument &value = step.arguments[argument];
-      bool isWide = loaded[i].arguments()[argument].type == "i64";
-      if (!value.buffer.empty())
-        launch.arguments.push_back(DeviceAddress(addressOf(value.buffer)));
-      else
-        launch.arguments.push_back(ScalarBits{isWide ? uint64_t(value.value) : uint64_t(uint32_t(value.value))});
-    }
-    stream.launch(launch);
-  }
+    : checked(std::move(call)), planned(std::move(plan)) {
+  loaded.emplace(std::move(device), bundleCallOf(checked, planned), packages);
 }
 
 } // namespace heddle::kernels

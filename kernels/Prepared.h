@@ -3,14 +3,18 @@
 #pragma once
 #include "compiler/pipeline/Compile.h"
 #include "kernels/LibraryKernel.h"
-#include "runtime/Device.h"
-#include "runtime/Stream.h"
+#include "runtime/LoadedCall.h"
+#include <optional>
 
 namespace heddle::kernels {
 
 /// The packages of a plan's launches, in order; null for a fill. `options` has all but the target and the warps.
 std::vector<std::shared_ptr<const Package>> compilePlan(const Plan &plan, const Chip &chip,
                                                         CompileOptions options = {});
+
+/// The call and its plan as a bundle has them, for programs without the compiler; the inputs by name. Steps number the
+/// packages of compilePlan.
+BundleCall bundleCallOf(const Call &call, const Plan &plan);
 
 class Prepared {
 public:
@@ -24,19 +28,15 @@ public:
 
   const Call &call() const { return checked; }
   const Plan &plan() const { return planned; }
-  /// Puts the steps into a stream of the device. `addresses` are those of the inputs and results, by name; launches of
-  /// one object share its temporaries, so they must be in one stream, or ordered by events. Throws Error{Input} for a
-  /// missing name, and as Stream::launch. `timeoutSeconds` is Launch's, of each launch.
-  void launch(Stream &stream, const std::map<std::string, uint64_t> &addresses, double timeoutSeconds = 0) const;
+  /// As LoadedCall::launch.
+  void launch(Stream &stream, const std::map<std::string, uint64_t> &addresses, double timeoutSeconds = 0) const {
+    loaded->launch(stream, addresses, timeoutSeconds);
+  }
 
 private:
-  void load(const std::vector<std::shared_ptr<const Package>> &packages);
-
-  std::shared_ptr<Device> device;
   Call checked;
   Plan planned;
-  std::vector<Kernel> loaded; ///< for each step; without a module for a fill
-  std::map<std::string, Buffer> temporaries;
+  std::optional<LoadedCall> loaded; ///< always there once it is constructed
 };
 
 } // namespace heddle::kernels

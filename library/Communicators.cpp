@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The C interface: collectives of groups whose ranks are processes.
 #include "chips/Chip.h"
+#include "collectives/BundledKernels.h"
 #include "collectives/Communicator.h"
+#include "library/Compiler.h"
 #include "library/Handles.h"
 #include "library/Json.h"
 #include "library/Structures.h"
@@ -21,6 +23,7 @@ constexpr size_t firstOptionsSize = 40, firstRequestSize = 48, firstPlanSize = 3
 struct CommunicatorObject {
   static constexpr HandleKind kind = HandleKind::Communicator;
   std::shared_ptr<Device> device;
+  std::shared_ptr<BundledKernels> kernels;
   std::unique_ptr<Communicator> group;
   std::mutex launching; ///< launches of several threads come in some order
   int reservedUnits = 0;
@@ -75,8 +78,8 @@ void giveCommunicator(heddle_communicator *place, Bootstrap &bootstrap, std::sha
   auto object = std::make_shared<CommunicatorObject>();
   object->device = device;
   object->reservedUnits = wanted.reservedUnits;
-  Communicator::Options options;
-  options.deadlineSeconds = wanted.deadline;
+  object->kernels = std::make_shared<BundledKernels>(kernelsInNoBundle());
+  Communicator::Options options{.deadlineSeconds = wanted.deadline, .kernels = object->kernels};
   auto processes = std::make_unique<ProcessGroup>(bootstrap, device, wanted.setup);
   ProcessGroup &steps = *processes;
   object->group = std::make_unique<Communicator>(std::move(processes), options);
@@ -279,6 +282,13 @@ heddle_status heddle_communicator_connect(heddle_device device, const char *addr
   });
 }
 
+heddle_status heddle_communicator_add_bundle(heddle_communicator communicator, heddle_bundle bundle) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    object->kernels->add(find<BundleObject>(bundle, "bundle")->bundle);
+  });
+}
+
 heddle_status heddle_communicator_describe(heddle_communicator communicator, heddle_text *json) {
   return guarded([&] {
     auto object = find<CommunicatorObject>(communicator, "communicator");
@@ -335,8 +345,8 @@ heddle_status heddle_communicator_prepare_module(heddle_communicator communicato
       throw inputError(fmt::format("`captured` is {}, and must be 0 or 1", captured));
     Communicator &group = *object->group;
     auto module = std::make_shared<program::RankCollective>(
-        program::compileRankCollective(std::string_view(text, size), name ? name : "<text>", group.ranks(),
-                                       object->device->chip(), group.computeUnits()));
+        compileModule(std::string_view(text, size), name ? name : "<text>", group.ranks(), object->device->chip(),
+                      group.computeUnits()));
     Communicator::Operation &operation = group.prepare(module->plan, module->kernel, module->name);
     give(collective, CollectiveObject{object, &operation, captured == 1, module, arraysOf(*module)});
   });

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The C interface: devices, buffers, streams, copies and events.
-#include "api/Heddle.h"
 #include "chips/Chip.h"
+#include "library/Compiler.h"
 #include "library/Handles.h"
 #include "library/Json.h"
 #include "runtime/Driver.h"
 #include <fmt/format.h>
-#include <mutex>
 
 using namespace heddle;
 
@@ -26,17 +25,11 @@ uint64_t rangeOf(const Buffer &buffer, uint64_t offset, uint64_t sizeBytes, cons
 
 } // namespace
 
-void heddle::useAllDevices() {
-  static std::once_flag once;
-  std::call_once(once, useSimulatedDevices);
-}
-
 heddle_status heddle_device_open(const char *name, heddle_device *device) {
   return guarded([&] {
     requirePointer(name, "name", "a device's name");
     requirePointer(device, "device", "a place for the handle");
-    useAllDevices();
-    give(device, DeviceObject{openDevice(name)});
+    give(device, DeviceObject{openAnyDevice(name)});
   });
 }
 

@@ -57,6 +57,10 @@ const char *wordOf(HandleKind kind) {
     return "communicator";
   case HandleKind::Collective:
     return "collective";
+  case HandleKind::Bundle:
+    return "bundle";
+  case HandleKind::Call:
+    return "call";
   }
   return "";
 }

@@ -2,6 +2,7 @@
 // The objects of the C interface, and the table of their handles. A handle is a number that is used once, so that null,
 // a released handle and one of another kind are found without touching memory.
 #pragma once
+#include "binary/Bundle.h"
 #include "library/Errors.h"
 #include "runtime/Stream.h"
 #include <memory>
@@ -10,7 +11,20 @@
 
 namespace heddle {
 
-enum class HandleKind { Package = 1, Device, Kernel, Buffer, Stream, Event, Graph, Text, Communicator, Collective };
+enum class HandleKind {
+  Package = 1,
+  Device,
+  Kernel,
+  Buffer,
+  Stream,
+  Event,
+  Graph,
+  Text,
+  Communicator,
+  Collective,
+  Bundle,
+  Call
+};
 
 struct PackageObject {
   static constexpr HandleKind kind = HandleKind::Package;
@@ -42,13 +56,14 @@ struct GraphObject {
   static constexpr HandleKind kind = HandleKind::Graph;
   std::unique_ptr<Graph> graph;
 };
+struct BundleObject {
+  static constexpr HandleKind kind = HandleKind::Bundle;
+  std::shared_ptr<const Bundle> bundle;
+};
 struct TextObject {
   static constexpr HandleKind kind = HandleKind::Text;
   std::string bytes;
 };
-
-/// Adds the simulated devices, once.
-void useAllDevices();
 
 /// The handle of an object that is kept from now on.
 void *addHandle(HandleKind kind, std::shared_ptr<void> object);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The C interface: what the command's verbs report, as JSON, and values of buffers.
+// The C interface: what the command's verbs report, as JSON.
 #include "api/Heddle.h"
+#include "library/Compiler.h"
 #include "library/Handles.h"
 #include "library/Options.h"
-#include "support/Npy.h"
 #include "tools/Output.h"
 #include "tools/Program.h"
 #include <algorithm>
@@ -16,7 +16,7 @@ using namespace heddle;
 namespace {
 
 const std::vector<std::string> verbs = {"check",   "simulate", "mutate", "inspect", "run",
-                                        "compile", "bench",    "tune",   "doctor"};
+                                        "compile", "package",  "bench",  "tune",    "doctor"};
 
 /// The command's words for a verb. Throws Error{Input} for words that only the command can obey.
 std::vector<std::string> commandOf(const std::string &verb, std::vector<std::string> words) {
@@ -38,18 +38,6 @@ CapturedOutput::Progress progressOf(heddle_progress_function function, void *use
 }
 
 } // namespace
-
-heddle_status heddle_make_values(const char *value, heddle_text *bytes) {
-  return guarded([&] {
-    requirePointer(value, "value", "a buffer's value");
-    requirePointer(bytes, "bytes", "a place for the handle");
-    BufferSpec spec = parseBufferSpec(value);
-    if (spec.kind == BufferSpec::Kind::Scalar || spec.kind == BufferSpec::Kind::Pointers)
-      throw inputError(fmt::format("`{}` is no value that has bytes of its own", value),
-                       {"such are `f32[64,128]`, `rand:bf16[64]:7` and `@file.npy`"});
-    give(bytes, TextObject{spec.kind == BufferSpec::Kind::File ? readNpy(spec.path).bytes : materialize(spec)});
-  });
-}
 
 heddle_status heddle_report(const char *verb, const char *const *words, size_t count, heddle_progress_function progress,
                             void *user, int32_t *exit_code, heddle_text *json) {

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Launches of kernels by XLA (docs/jax.md). The attributes of the call hold the whole package, so that executables
 // which XLA stores and loads again need no state of the process that made them.
-#include "api/Heddle.h"
+#include "library/Compiler.h"
 #include "library/Handles.h"
 #include "library/XlaFrame.h"
 #include "runtime/Device.h"
-#include "runtime/Driver.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <map>
@@ -144,9 +143,8 @@ void execute(const xla::Frame &frame) {
   if (where[0] < 0 || where[0] > 2)
     throw inputError(fmt::format("the attribute `place` is {}, and places are 0 to 2", where[0]));
   bool onHost = where[0] == 0;
-  useAllDevices();
   std::shared_ptr<Device> device =
-      openDevice(onHost ? std::string("host") : fmt::format("{}:{}", places[where[0]], ordinalOf(frame)));
+      openAnyDevice(onHost ? std::string("host") : fmt::format("{}:{}", places[where[0]], ordinalOf(frame)));
   Launch launch{.kernel = loadedKernels().get(*device, {static_cast<const char *>(package.data), package.size}),
                 .grid = {grid[0], grid[1], grid[2]},
                 .arguments = argumentsOf(frame),

@@ -27,6 +27,7 @@ constexpr const char *overview = R"(heddle: compiles GPU tile kernels and runs t
 
 Verbs (each has --help):
   compile   a kernel's Triton IR text to a package
+  package   kernels of the library and of collectives to a bundle, for programs without a compiler
   run       a kernel on a device, from its text or its package
   inspect   what is in a package, what each phase makes of a kernel, what a collective or a module does
   simulate  a kernel of an AMD code object, without such a device
@@ -101,6 +102,7 @@ int runCommandLine(const std::vector<std::string> &words) {
   VerbAction action;
   std::string commandLine = joinCommandLine(words);
   addCompile(program, action, commandLine);
+  addPackage(program, action);
   addRun(program, action, commandLine);
   addInspect(program, action);
   addSimulate(program, action);
@@ -127,7 +129,7 @@ int runCommandLine(const std::vector<std::string> &words) {
     return 0;
   }
   if (!action)
-    throw inputError("no verb: say compile, run, inspect, simulate, check, mutate, bench, tune or doctor",
+    throw inputError("no verb: say compile, package, run, inspect, simulate, check, mutate, bench, tune or doctor",
                      {"`heddle --help` shows examples"});
   return action();
 }

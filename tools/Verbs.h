@@ -15,6 +15,7 @@ using VerbAction = std::function<int()>;
 
 /// Each sets `action` when the command line names its verb. `commandLine` is the whole of it, for reproducers.
 void addCompile(CLI::App &program, VerbAction &action, const std::string &commandLine);
+void addPackage(CLI::App &program, VerbAction &action);
 void addRun(CLI::App &program, VerbAction &action, const std::string &commandLine);
 void addInspect(CLI::App &program, VerbAction &action);
 void addSimulate(CLI::App &program, VerbAction &action);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Passes the text of a plan's kernel to compile(), with the options that all kernels of collectives have.
 #include "collectives/kernel/CompileKernel.h"
+#include "collectives/KernelSource.h"
 #include "collectives/kernel/CollectiveKernel.h"
 #include "compiler/pipeline/CompileModule.h"
 #include <map>
@@ -45,6 +46,14 @@ Package compileKernel(const Plan &plan) {
   Package package = compileModule(*module, key, compileOptionsOf(plan)).package;
   std::lock_guard lock(mutex);
   return known.emplace(key, std::move(package)).first->second;
+}
+
+std::shared_ptr<const KernelSource> compiledKernels() {
+  struct Compiled : KernelSource {
+    Package kernelOf(const Plan &plan) const override { return compileKernel(plan); }
+  };
+  static const auto compiled = std::make_shared<const Compiled>();
+  return compiled;
 }
 
 } // namespace heddle
