@@ -8,12 +8,14 @@
 #include "runtime/ProcessGroup.h"
 #include "runtime/Stream.h"
 #include "runtime/SymmetricMemory.h"
+#include "runtime/processes/Deadline.h"
 #include "runtime/processes/LaunchRing.h"
 #include "support/Error.h"
 #include "support/Hash.h"
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
+#include <thread>
 
 namespace heddle {
 
@@ -365,6 +367,25 @@ std::exception_ptr Communicator::waitForStreams() const {
   return error;
 }
 
+/// Of this rank's work that was launched, not of graphs.
+bool Communicator::isIdleWithin(double seconds) {
+  std::vector<std::shared_ptr<Event>> events;
+  for (size_t local = 0; local < devices.size(); ++local) {
+    events.push_back(devices[local]->createEvent());
+    streams[local]->record(events.back());
+    if (latest[local].isTracked)
+      events.push_back(latest[local].event);
+  }
+  Deadline deadline(seconds);
+  auto isReached = [](const std::shared_ptr<Event> &event) { return event->query(); };
+  while (!std::all_of(events.begin(), events.end(), isReached)) {
+    if (deadline.passed())
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
+}
+
 void Communicator::start(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream &stream) {
   const Protocol &protocol = *operation.protocol;
   const Plan &plan = operation.plan();
@@ -448,7 +469,7 @@ std::optional<Error> Communicator::failure() {
   std::shared_ptr<void> allowed = devices.front()->allowInCaptures();
   std::vector<std::string> reports = failureReports();
   if (reports.empty())
-    return std::nullopt;
+    return errorOfOthers();
   {
     std::lock_guard lock(mutex);
     failed = true;

@@ -96,8 +96,18 @@ public:
   void synchronize();
 
   /// What synchronize would throw for waits that have failed so far, without waiting for any work; null for none. That
-  /// another process is gone is no failure of this rank while it has no launch that waits for it.
+  /// another process is gone or has left is no failure of this rank while it has no launch that waits for it; that it
+  /// has ended the group, is.
   std::optional<Error> failure();
+
+  /// What has ended the group, though no work of this rank may have failed: also a process that has left, without which
+  /// nothing can run any more. Null for none; asks no device.
+  std::optional<Error> groupError() const;
+
+  /// Of processes: this rank launches no more, and says so to the others, of which those that wait for it get an error.
+  /// Waits for this rank's own work for two seconds, and aborts when it is not done then. Without effect after a
+  /// failure.
+  void leave();
 
   /// Asks all waits to end now; those launches fail, and the group has failed for good.
   void abort();
@@ -123,6 +133,9 @@ private:
   void checkOrder(const Operation &operation, int rank);
   Error differenceError(const Operation &mine, const Operation *theirs, uint64_t number, int rank,
                         const std::string &who) const;
+  std::optional<Error> errorOfOthers() const;
+  std::optional<Error> leftError(uint64_t number) const;
+  bool isIdleWithin(double seconds);
   void checkProcesses(const Operation &operation, uint64_t number);
   void endLocalWaits();
   void processesChanged();

@@ -308,6 +308,48 @@ TEST(Communicators, ARankThatIsGoneMattersWhenItIsWaitedFor) {
   EXPECT_CONTAINS(said, "\n0: no error\n3: rank 1 (host:1, pid ");
 }
 
+// Who leaves ends nothing but what waits for it, and is missed by its number of launches.
+TEST(Communicators, ARankThatLeavesIsAnErrorForThoseThatWait) {
+  TestProcesses processes(2, [](const TestRank &self) {
+    Rank rank(self);
+    auto sum = rank.prepare(rank.request(HEDDLE_ALL_REDUCE, count));
+    std::vector<float> a(size_t(count), 1);
+    rank.launch(sum, a.data(), a.data());
+    rank.synchronize();
+    if (self.rank == 1) {
+      rank.check(heddle_communicator_leave(rank.communicator));
+      rank.check(heddle_communicator_leave(rank.communicator));
+      rank.sayError(heddle_collective_launch(sum, nullptr, uint64_t(a.data()), uint64_t(a.data())));
+      ::_exit(0);
+    }
+    rank.launch(sum, a.data(), a.data());
+    rank.sayError(heddle_communicator_synchronize(rank.communicator));
+    rank.sayError(heddle_communicator_check_group(rank.communicator));
+  });
+  EXPECT_CONTAINS(processes.finish(1), "3: "); // it has left, or the other has ended the group since
+  std::string said = processes.finish(0);
+  EXPECT_CONTAINS(said, "3: rank 1 (host:1, pid ");
+  EXPECT_CONTAINS(said, "has left the group after 1 launches\n");
+}
+
+// What one rank ends for a reason of its own, all hear of, whether they wait or not.
+TEST(Communicators, AnAbortIsAnErrorOfAll) {
+  TestProcesses processes(2, [](const TestRank &self) {
+    Rank rank(self);
+    if (self.rank == 1)
+      rank.check(heddle_communicator_abort(rank.communicator, "no more"));
+    for (int turn = 0; self.rank == 0 && turn < 1000; ++turn) {
+      if (heddle_status status = heddle_communicator_check(rank.communicator)) {
+        rank.sayError(status);
+        break;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  });
+  processes.finish(1);
+  EXPECT_CONTAINS(processes.finish(0), "ended the group: no more");
+}
+
 TEST(Communicators, RanksThatDifferAreToldOnAll) {
   TestProcesses processes(2, [](const TestRank &self) {
     Rank rank(self);
