@@ -25,6 +25,7 @@ struct Communicator::Latest {
   std::shared_ptr<Event> event; ///< after those that are not captured
   uint64_t capture = 0;         ///< Stream::captureId, of the latest capture
   std::shared_ptr<Event> capturedEvent;
+  std::shared_ptr<Event> graphEvent; ///< after the collectives of the graph that was launched last
 };
 
 /// What the runtime keeps in each rank's device memory for all operations.
@@ -335,7 +336,9 @@ void Communicator::waitForLatest(size_t local, Stream &stream, uint64_t capture)
   if (!before.isTracked) { // all so far went into the rank's own stream
     before.event = devices[local]->createEvent();
     before.capturedEvent = devices[local]->createEvent();
+    before.graphEvent = devices[local]->createEvent();
     streams[local]->record(before.event);
+    streams[local]->record(before.graphEvent);
     before.isTracked = true;
   }
   // Also where the handles are equal: that of a destroyed stream comes again, and one means another stream on each
@@ -344,14 +347,18 @@ void Communicator::waitForLatest(size_t local, Stream &stream, uint64_t capture)
     stream.wait(before.event);
   else if (before.capture == capture)
     stream.wait(before.capturedEvent);
+  else // the graphs share protocol memory
+    stream.waitAcrossGraphs(before.graphEvent);
 }
 
 /// An event of its own, not one that is recorded when it is needed: by then the stream may be gone.
 void Communicator::markLatest(size_t local, Stream &stream, uint64_t capture) {
   Latest &now = latest[local];
   stream.record(capture ? now.capturedEvent : now.event);
-  if (capture)
-    now.capture = capture;
+  if (!capture)
+    return;
+  now.capture = capture;
+  stream.recordAcrossGraphs(now.graphEvent);
 }
 
 /// The first error of the streams, or null. Work on the streams of callers has run; its errors are theirs.

@@ -79,7 +79,8 @@ public:
   void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
   /// The same into a stream of the caller's, which may be capturing. Launches of a rank come in the order of the calls,
   /// whatever their streams: each stream waits for the one of before. Those that are captured wait for launches of the
-  /// same capture only, so they need operations with `memory` of their own, and graphs must not run side by side.
+  /// same capture only, so they need operations with `memory` of their own. Graphs run their launches in the order in
+  /// which they are launched themselves, the same on all ranks.
   void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream &stream);
 
   /// Work of others on the ranks' data, as of another library, takes part in that order: `follow` before it is put into

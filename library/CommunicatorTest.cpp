@@ -3,6 +3,7 @@
 // what a caller can do wrong.
 #include "library/LibraryTestSupport.h"
 #include "runtime/processes/TestProcesses.h"
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -184,6 +185,44 @@ TEST(Communicators, StreamsAndGraphsOfTheCaller) {
                                       "streams that are\n"
                                       "2: the stream is being captured, and the collective was prepared for streams "
                                       "that are not\n");
+}
+
+// Graphs of a communicator share its memory for captures: launched at once on two streams, they run in order.
+TEST(Communicators, GraphsThatAreLaunchedAtOnce) {
+  TestProcesses processes(2, [](const TestRank &self) {
+    Rank rank(self);
+    constexpr int graphs = 2, launches = 8, rounds = 25;
+    Handle<heddle_stream> streams[graphs];
+    Handle<heddle_graph> captured[graphs];
+    auto sum = rank.prepare(rank.request(HEDDLE_ALL_REDUCE, count, true));
+    std::vector<std::vector<float>> in, out;
+    for (int i = 0; i < graphs * launches; ++i) {
+      in.emplace_back(size_t(count), float((self.rank + 1) * (i + 1)));
+      out.emplace_back(size_t(count), -1);
+    }
+    for (int g = 0; g < graphs; ++g) {
+      rank.check(heddle_stream_create(rank.device, &streams[g].value));
+      rank.check(heddle_capture_begin(streams[g]));
+      for (int i = g * launches; i < (g + 1) * launches; ++i)
+        rank.launch(sum, in[size_t(i)].data(), out[size_t(i)].data(), streams[g]);
+      rank.check(heddle_capture_end(streams[g], &captured[g].value));
+    }
+    size_t wrong = 0;
+    for (int round = 0; round < rounds; ++round) {
+      for (int g = 0; g < graphs; ++g)
+        rank.check(heddle_graph_launch(streams[g], captured[g]));
+      for (auto &each : streams)
+        rank.check(heddle_stream_synchronize(each));
+      for (size_t i = 0; i < out.size(); ++i) {
+        wrong += size_t(std::count_if(out[i].begin(), out[i].end(), [=](float x) { return x != 3 * float(i + 1); }));
+        std::fill(out[i].begin(), out[i].end(), -1.0f);
+      }
+    }
+    rank.synchronize();
+    self.say(std::to_string(wrong) + " wrong");
+  });
+  for (int rank : {0, 1})
+    EXPECT_EQ(processes.finish(rank), "0 wrong\n");
 }
 
 /// f32[8,64] over two ranks: the sum with the residual, and its rows normalised.
