@@ -236,6 +236,8 @@ Result move(Comm comm, const void *input, size_t all, const std::function<void(s
 
 /// What every rank's input becomes, of `count` elements, in `reduced`.
 Result reduceAll(Comm comm, const void *input, size_t count, int type, int reduction, std::string &reduced) {
+  if (count == 0)
+    return result::success;
   if ((type != type::f32 && type != type::i32) || reduction < 0 || reduction >= firstOwn + int(factors().size()))
     return 4;
   bool isFloat = type == type::f32;

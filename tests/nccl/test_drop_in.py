@@ -162,6 +162,23 @@ class DropIn(unittest.TestCase):
                 self.assertEqual({who for _, _, who, _ in run.served[0]}, {"heddle", "nccl"})
                 self.assertIn("one of several in a group", {how for _, _, _, how in run.served[0]})
 
+    def test_every_type_and_reduction(self):
+        run = Run("--quick", program="nccl-matrix", HEDDLE_NCCL_BYTES="100000")
+        self.assertEqual(run.out.count("436 calls: #wrong 0"), 2)
+        self.assertEqual({how for _, _, who, how in run.served[0] if who == "nccl"}, {"no elements"})
+        self.assertEqual(len([who for _, _, who, _ in run.served[0] if who == "heddle"]), 268)
+
+    def test_the_reasons_are_documented(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        source = "".join((root / "nccl" / name).read_text() for name in ("Entry.cpp", "DropIn.cpp"))
+        reasons = re.findall(r'\bno\("(\w[^"]*)"|: "(too large[^"]*)"|\? "(more than[^"]*)"|give\(isSame, "([^"]+)"|'
+                             r'performByNccl\(nullptr, call, "([^"]+)"', source)
+        reasons = {"".join(each) for each in reasons}
+        self.assertEqual(len(reasons), 7, reasons)
+        page = (root / "docs" / "nccl.md").read_text()
+        for reason in reasons:
+            self.assertIn(f"`{reason}", page)
+
     def test_what_makes_all_calls_ncclS(self):
         for settings, reason in [({"NCCL_ALGO": "Ring"}, "rank 0: NCCL_ALGO is set"),
                                  ({"HEDDLE_LIBRARY": "/nowhere/libheddle.so.0"}, "rank 0: /nowhere/libheddle.so.0: cannot open"),
