@@ -7,12 +7,14 @@
 #include "runtime/ProcessGroup.h"
 #include "runtime/Stream.h"
 #include "runtime/SymmetricMemory.h"
+#include "runtime/processes/Deadline.h"
 #include "runtime/processes/LaunchRing.h"
 #include "support/Error.h"
 #include "support/Hash.h"
 #include <algorithm>
 #include <cstddef>
 #include <fmt/format.h>
+#include <thread>
 
 namespace heddle {
 
@@ -22,6 +24,7 @@ struct Communicator::Latest {
   std::shared_ptr<Event> event; ///< after those that are not captured
   uint64_t capture = 0;         ///< Stream::captureId, of the latest capture
   std::shared_ptr<Event> capturedEvent;
+  std::shared_ptr<Event> graphEvent; ///< after the collectives of the graph that was launched last
 };
 
 /// What the runtime keeps in each rank's device memory for all operations.
@@ -332,7 +335,9 @@ void Communicator::waitForLatest(size_t local, Stream &stream, uint64_t capture)
   if (!before.isTracked) { // all so far went into the rank's own stream
     before.event = devices[local]->createEvent();
     before.capturedEvent = devices[local]->createEvent();
+    before.graphEvent = devices[local]->createEvent();
     streams[local]->record(before.event);
+    streams[local]->record(before.graphEvent);
     before.isTracked = true;
   }
   // Also where the handles are equal: that of a destroyed stream comes again, and one means another stream on each
@@ -341,14 +346,18 @@ void Communicator::waitForLatest(size_t local, Stream &stream, uint64_t capture)
     stream.wait(before.event);
   else if (before.capture == capture)
     stream.wait(before.capturedEvent);
+  else // the graphs share protocol memory
+    stream.waitAcrossGraphs(before.graphEvent);
 }
 
 /// An event of its own, not one that is recorded when it is needed: by then the stream may be gone.
 void Communicator::markLatest(size_t local, Stream &stream, uint64_t capture) {
   Latest &now = latest[local];
   stream.record(capture ? now.capturedEvent : now.event);
-  if (capture)
-    now.capture = capture;
+  if (!capture)
+    return;
+  now.capture = capture;
+  stream.recordAcrossGraphs(now.graphEvent);
 }
 
 /// The first error of the streams, or null. Work on the streams of callers has run; its errors are theirs.
@@ -362,6 +371,25 @@ std::exception_ptr Communicator::waitForStreams() const {
       error = error ? error : std::current_exception();
     }
   return error;
+}
+
+/// Of this rank's work that was launched, not of graphs.
+bool Communicator::isIdleWithin(double seconds) {
+  std::vector<std::shared_ptr<Event>> events;
+  for (size_t local = 0; local < devices.size(); ++local) {
+    events.push_back(devices[local]->createEvent());
+    streams[local]->record(events.back());
+    if (latest[local].isTracked)
+      events.push_back(latest[local].event);
+  }
+  Deadline deadline(seconds);
+  auto isReached = [](const std::shared_ptr<Event> &event) { return event->query(); };
+  while (!std::all_of(events.begin(), events.end(), isReached)) {
+    if (deadline.passed())
+      return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return true;
 }
 
 void Communicator::start(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream &stream) {
@@ -447,7 +475,7 @@ std::optional<Error> Communicator::failure() {
   std::shared_ptr<void> allowed = devices.front()->allowInCaptures();
   std::vector<std::string> reports = failureReports();
   if (reports.empty())
-    return std::nullopt;
+    return errorOfOthers();
   {
     std::lock_guard lock(mutex);
     failed = true;

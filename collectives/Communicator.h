@@ -81,7 +81,8 @@ public:
   void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
   /// The same into a stream of the caller's, which may be capturing. Launches of a rank come in the order of the calls,
   /// whatever their streams: each stream waits for the one of before. Those that are captured wait for launches of the
-  /// same capture only, so they need operations with `memory` of their own, and graphs must not run side by side.
+  /// same capture only, so they need operations with `memory` of their own. Graphs run their launches in the order in
+  /// which they are launched themselves, the same on all ranks.
   void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream &stream);
 
   /// Work of others on the ranks' data, as of another library, takes part in that order: `follow` before it is put into
@@ -98,8 +99,18 @@ public:
   void synchronize();
 
   /// What synchronize would throw for waits that have failed so far, without waiting for any work; null for none. That
-  /// another process is gone is no failure of this rank while it has no launch that waits for it.
+  /// another process is gone or has left is no failure of this rank while it has no launch that waits for it; that it
+  /// has ended the group, is.
   std::optional<Error> failure();
+
+  /// What has ended the group, though no work of this rank may have failed: also a process that has left, without which
+  /// nothing can run any more. Null for none; asks no device.
+  std::optional<Error> groupError() const;
+
+  /// Of processes: this rank launches no more, and says so to the others, of which those that wait for it get an error.
+  /// Waits for this rank's own work for two seconds, and aborts when it is not done then. Without effect after a
+  /// failure.
+  void leave();
 
   /// Asks all waits to end now; those launches fail, and the group has failed for good.
   void abort();
@@ -125,6 +136,9 @@ private:
   void checkOrder(const Operation &operation, int rank);
   Error differenceError(const Operation &mine, const Operation *theirs, uint64_t number, int rank,
                         const std::string &who) const;
+  std::optional<Error> errorOfOthers() const;
+  std::optional<Error> leftError(uint64_t number) const;
+  bool isIdleWithin(double seconds);
   void checkProcesses(const Operation &operation, uint64_t number);
   void endLocalWaits();
   void processesChanged();

@@ -47,16 +47,55 @@ void Communicator::agreeOn(const Plan &plan, const std::string &key) const {
            fmt::format("plan of rank 0: {}", keys[0]), fmt::format("plan of rank {}: {}", rank, keys[size_t(rank)])});
 }
 
+/// When a rank has left before its launch `number`.
+std::optional<Error> Communicator::leftError(uint64_t number) const {
+  for (int rank = 0; rank < ranks(); ++rank)
+    if (processGroup->neighbours().hasLeft(rank) && ring->countOf(rank) < number)
+      return environmentError(
+          fmt::format("{} has left the group after {} launches", processGroup->describe(rank), ring->countOf(rank)));
+  return std::nullopt;
+}
+
+/// A group that another rank has ended, for a reason that it gave.
+std::optional<Error> Communicator::errorOfOthers() const {
+  auto failure = processGroup ? processGroup->neighbours().failure() : std::nullopt;
+  if (!failure || failure->kind == GroupFailure::Kind::Gone || failure->rank == firstRank)
+    return std::nullopt;
+  return processGroup->neighbours().failureError();
+}
+
+std::optional<Error> Communicator::groupError() const {
+  if (!processGroup)
+    return std::nullopt;
+  auto error = processGroup->neighbours().failureError();
+  return error ? error : leftError(UINT64_MAX);
+}
+
+void Communicator::leave() {
+  if (!processGroup || processGroup->neighbours().failure())
+    return;
+  bool isIdle = true;
+  try {
+    isIdle = isIdleWithin(2);
+  } catch (const Error &) { // the device may be gone already
+  }
+  if (!isIdle)
+    return abort("it left the group while work of its was not done");
+  {
+    std::lock_guard lock(mutex);
+    failed = true;
+  }
+  processGroup->neighbours().leave();
+}
+
 /// Called with the mutex held, before launch `number` of this process counts.
 void Communicator::checkProcesses(const Operation &operation, uint64_t number) {
   Neighbours &neighbours = processGroup->neighbours();
   if (othersChanged || ring->failedRank() >= 0) {
     if (auto error = neighbours.failureError())
       throw *error;
-    for (int rank = 0; rank < ranks(); ++rank)
-      if (neighbours.hasLeft(rank) && ring->countOf(rank) < number)
-        throw environmentError(
-            fmt::format("{} has left the group after {} launches", processGroup->describe(rank), ring->countOf(rank)));
+    if (auto error = leftError(number))
+      throw *error;
     if (int rank = ring->failedRank(); rank >= 0)
       throw environmentError(processGroup->describe(rank) + " has ended the group",
                              {"make a new group; the first error on that rank says what happened"});
@@ -101,6 +140,15 @@ void Communicator::tellProcesses(const std::exception_ptr &streamError, std::vec
       std::rethrow_exception(streamError);
   } catch (const std::exception &error) {
     reason = error.what();
+  }
+  uint64_t number = 0;
+  {
+    std::lock_guard lock(mutex);
+    number = launched[0];
+  }
+  if (auto left = leftError(number)) {
+    reports.insert(reports.begin(), left->what());
+    reason = reports.front();
   }
   abort(reason);
   ring->fail();

@@ -352,13 +352,17 @@ HEDDLE_API heddle_status heddle_communicator_mark(heddle_communicator communicat
 /* Waits for the work that was launched. An error names the collective and the ranks that it waited for; the group has
  * failed for good then: release it, and make a new one. */
 HEDDLE_API heddle_status heddle_communicator_synchronize(heddle_communicator communicator);
-/* The same for what has failed so far, without waiting. A process that is gone is an error only when this rank waits
- * for it. */
+/* The same for what has failed so far, without waiting. A process that is gone or has left is an error only when this
+ * rank waits for it; that another rank has ended the group for a reason of its own is one always. */
 HEDDLE_API heddle_status heddle_communicator_check(heddle_communicator communicator);
-/* What has ended the group, as a process that is gone, though no call of this rank may have failed. Asks no device. */
+/* What has ended the group, as a process that is gone or has left, though no call of this rank may have failed. Asks no
+ * device. */
 HEDDLE_API heddle_status heddle_communicator_check_group(heddle_communicator communicator);
 /* Ends all waits of all ranks, which get `reason`. The group has failed for good. */
 HEDDLE_API heddle_status heddle_communicator_abort(heddle_communicator communicator, const char *reason);
+/* This rank launches no more, as at the end of its process: ranks that wait for it get an error that says so, others
+ * nothing. Waits for this rank's own work, at most two seconds: if it is not done then, the group is aborted. */
+HEDDLE_API heddle_status heddle_communicator_leave(heddle_communicator communicator);
 
 /* Whether the stream is being captured, by Heddle or by its owner: 1 or 0. */
 HEDDLE_API heddle_status heddle_stream_is_capturing(heddle_stream stream, int32_t *capturing);

@@ -101,6 +101,8 @@ TEST_F(BadInputTest, HandlesThatAreNone) {
        [&](void *h) { return heddle_communicator_check_group(as<heddle_communicator>(h)); }},
       {"communicator_abort", "communicator", "a communicator",
        [&](void *h) { return heddle_communicator_abort(as<heddle_communicator>(h), nullptr); }},
+      {"communicator_leave", "communicator", "a communicator",
+       [&](void *h) { return heddle_communicator_leave(as<heddle_communicator>(h)); }},
       {"communicator_prepare_module", "communicator", "a communicator",
        [&](void *h) {
          return heddle_communicator_prepare_module(as<heddle_communicator>(h), "", 0, "m", 0, &newCollective);

@@ -3,6 +3,7 @@
 // what a caller can do wrong.
 #include "library/LibraryTestSupport.h"
 #include "runtime/processes/TestProcesses.h"
+#include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -186,6 +187,44 @@ TEST(Communicators, StreamsAndGraphsOfTheCaller) {
                                       "that are not\n");
 }
 
+// Graphs of a communicator share its memory for captures: launched at once on two streams, they run in order.
+TEST(Communicators, GraphsThatAreLaunchedAtOnce) {
+  TestProcesses processes(2, [](const TestRank &self) {
+    Rank rank(self);
+    constexpr int graphs = 2, launches = 8, rounds = 25;
+    Handle<heddle_stream> streams[graphs];
+    Handle<heddle_graph> captured[graphs];
+    auto sum = rank.prepare(rank.request(HEDDLE_ALL_REDUCE, count, true));
+    std::vector<std::vector<float>> in, out;
+    for (int i = 0; i < graphs * launches; ++i) {
+      in.emplace_back(size_t(count), float((self.rank + 1) * (i + 1)));
+      out.emplace_back(size_t(count), -1);
+    }
+    for (int g = 0; g < graphs; ++g) {
+      rank.check(heddle_stream_create(rank.device, &streams[g].value));
+      rank.check(heddle_capture_begin(streams[g]));
+      for (int i = g * launches; i < (g + 1) * launches; ++i)
+        rank.launch(sum, in[size_t(i)].data(), out[size_t(i)].data(), streams[g]);
+      rank.check(heddle_capture_end(streams[g], &captured[g].value));
+    }
+    size_t wrong = 0;
+    for (int round = 0; round < rounds; ++round) {
+      for (int g = 0; g < graphs; ++g)
+        rank.check(heddle_graph_launch(streams[g], captured[g]));
+      for (auto &each : streams)
+        rank.check(heddle_stream_synchronize(each));
+      for (size_t i = 0; i < out.size(); ++i) {
+        wrong += size_t(std::count_if(out[i].begin(), out[i].end(), [=](float x) { return x != 3 * float(i + 1); }));
+        std::fill(out[i].begin(), out[i].end(), -1.0f);
+      }
+    }
+    rank.synchronize();
+    self.say(std::to_string(wrong) + " wrong");
+  });
+  for (int rank : {0, 1})
+    EXPECT_EQ(processes.finish(rank), "0 wrong\n");
+}
+
 /// f32[8,64] over two ranks: the sum with the residual, and its rows normalised.
 std::string normModule(const std::string &result) {
   return R"(HloModule norm
@@ -306,6 +345,48 @@ TEST(Communicators, ARankThatIsGoneMattersWhenItIsWaitedFor) {
   std::string said = processes.finish(0);
   EXPECT_EQ(said.rfind("3: rank 1 (host:1, pid ", 0), 0u) << said;
   EXPECT_CONTAINS(said, "\n0: no error\n3: rank 1 (host:1, pid ");
+}
+
+// Who leaves ends nothing but what waits for it, and is missed by its number of launches.
+TEST(Communicators, ARankThatLeavesIsAnErrorForThoseThatWait) {
+  TestProcesses processes(2, [](const TestRank &self) {
+    Rank rank(self);
+    auto sum = rank.prepare(rank.request(HEDDLE_ALL_REDUCE, count));
+    std::vector<float> a(size_t(count), 1);
+    rank.launch(sum, a.data(), a.data());
+    rank.synchronize();
+    if (self.rank == 1) {
+      rank.check(heddle_communicator_leave(rank.communicator));
+      rank.check(heddle_communicator_leave(rank.communicator));
+      rank.sayError(heddle_collective_launch(sum, nullptr, uint64_t(a.data()), uint64_t(a.data())));
+      ::_exit(0);
+    }
+    rank.launch(sum, a.data(), a.data());
+    rank.sayError(heddle_communicator_synchronize(rank.communicator));
+    rank.sayError(heddle_communicator_check_group(rank.communicator));
+  });
+  EXPECT_CONTAINS(processes.finish(1), "3: "); // it has left, or the other has ended the group since
+  std::string said = processes.finish(0);
+  EXPECT_CONTAINS(said, "3: rank 1 (host:1, pid ");
+  EXPECT_CONTAINS(said, "has left the group after 1 launches\n");
+}
+
+// What one rank ends for a reason of its own, all hear of, whether they wait or not.
+TEST(Communicators, AnAbortIsAnErrorOfAll) {
+  TestProcesses processes(2, [](const TestRank &self) {
+    Rank rank(self);
+    if (self.rank == 1)
+      rank.check(heddle_communicator_abort(rank.communicator, "no more"));
+    for (int turn = 0; self.rank == 0 && turn < 1000; ++turn) {
+      if (heddle_status status = heddle_communicator_check(rank.communicator)) {
+        rank.sayError(status);
+        break;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+  });
+  processes.finish(1);
+  EXPECT_CONTAINS(processes.finish(0), "ended the group: no more");
 }
 
 TEST(Communicators, RanksThatDifferAreToldOnAll) {

@@ -423,7 +423,7 @@ heddle_status heddle_communicator_check(heddle_communicator communicator) {
 heddle_status heddle_communicator_check_group(heddle_communicator communicator) {
   return guarded([&] {
     auto object = find<CommunicatorObject>(communicator, "communicator");
-    if (auto error = object->group->processes()->neighbours().failureError())
+    if (auto error = object->group->groupError())
       throw *error;
   });
 }
@@ -433,4 +433,8 @@ heddle_status heddle_communicator_abort(heddle_communicator communicator, const 
     auto object = find<CommunicatorObject>(communicator, "communicator");
     object->group->abort(reason ? reason : "it was asked to");
   });
+}
+
+heddle_status heddle_communicator_leave(heddle_communicator communicator) {
+  return guarded([&] { find<CommunicatorObject>(communicator, "communicator")->group->leave(); });
 }

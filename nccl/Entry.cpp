@@ -4,6 +4,7 @@
 #include "nccl/Log.h"
 #include "nccl/Settings.h"
 #include <chrono>
+#include <thread>
 
 namespace heddle::dropin {
 namespace {
@@ -91,6 +92,8 @@ Entry::~Entry() {
   heddle->release(device);
 }
 
+//===-- The offer ------------------------------------------------------------------------------------------------===//
+
 std::string Entry::connect(const std::string &name, const std::string &secret, double deadline) {
   std::string problem;
   heddle = heddleLibrary(problem);
@@ -105,6 +108,79 @@ std::string Entry::connect(const std::string &name, const std::string &secret, d
     return heddle->error_text();
   return "";
 }
+
+void Entry::settle(Result done) {
+  std::lock_guard lock(lifeMutex);
+  offered = done;
+  served = !done && !ended && whyNot.empty();
+  lifeChanged.notify_all();
+}
+
+Result Entry::offerResult() {
+  std::lock_guard lock(lifeMutex);
+  return offered;
+}
+
+Result Entry::waitForOffer() {
+  constexpr double connectSeconds = 60;
+  std::unique_lock lock(lifeMutex);
+  auto longest = std::chrono::duration<double>(3 * settings().setupSeconds + connectSeconds);
+  lifeChanged.wait_for(lock, longest, [&] { return ended || offered != result::inProgress; });
+  return offered;
+}
+
+//===-- Its life -------------------------------------------------------------------------------------------------===//
+
+Entry::Stay::Stay(Entry *entry, Part part) : entry(entry), part(part) {
+  if (!entry)
+    return;
+  std::lock_guard lock(entry->lifeMutex);
+  isAllowed = !entry->ended;
+  (part == Part::Call ? entry->inCalls : entry->inNccl) += isAllowed;
+}
+
+Entry::Stay::~Stay() {
+  if (!entry || !isAllowed)
+    return;
+  std::lock_guard lock(entry->lifeMutex);
+  --(part == Part::Call ? entry->inCalls : entry->inNccl);
+  entry->lifeChanged.notify_all();
+}
+
+void Entry::end(const char *reason) {
+  constexpr auto moment = std::chrono::milliseconds(200); // for calls that do not wait
+  bool isUsed = false;
+  {
+    std::lock_guard lock(lifeMutex);
+    ended = true;
+    isUsed = inCalls > 0;
+    lifeChanged.notify_all();
+  }
+  if (!isUsed && wasCaptured()) // what graphs wait for ends here, too
+    leave();
+  if (isUsed || wasCaptured())
+    abort(reason);
+  std::unique_lock lock(lifeMutex);
+  lifeChanged.wait_for(lock, moment, [&] { return inNccl == 0; });
+}
+
+bool Entry::hasEnded() {
+  std::lock_guard lock(lifeMutex);
+  return ended;
+}
+
+Result Entry::endedError() {
+  return fail(result::remoteError, "the communicator was aborted");
+}
+
+void Entry::waitForCalls() {
+  constexpr auto longest = std::chrono::seconds(5);
+  std::unique_lock lock(lifeMutex);
+  if (!lifeChanged.wait_for(lock, longest, [&] { return inCalls == 0; }))
+    say("rank %d of %d: its communicator was aborted, and a thread is still in a call on it", rank, ranks);
+}
+
+//===-- Decisions ------------------------------------------------------------------------------------------------===//
 
 // Here is all that decides: nothing that one rank alone knows, as addresses, alignment or streams.
 Entry::Prepared Entry::choose(const Call &call) const {
@@ -127,31 +203,42 @@ Entry::Prepared Entry::choose(const Call &call) const {
   return {"", plan.algorithm, nullptr, nullptr};
 }
 
-Entry::Decision Entry::decide(const Call &call) {
-  if (!isServed())
-    return {nullptr, false, whyNot.c_str()};
-  std::lock_guard lock(mutex);
+Entry::Prepared &Entry::preparedFor(const Call &call) {
   Key key{call.kind, call.type, reduces(call.kind) ? call.reduction : 0, call.count};
   auto found = prepared.find(key);
   if (found == prepared.end())
     found = prepared.emplace(key, choose(call)).first;
-  Prepared &own = found->second;
-  bool captures = isCapturing(call.stream);
+  return found->second;
+}
+
+bool Entry::isForHeddle(const Call &call) {
+  std::lock_guard lock(mutex);
+  return isServed() && preparedFor(call).reason.empty();
+}
+
+Entry::Decision Entry::decide(const Call &call) {
+  if (!isServed())
+    return {nullptr, false, whyNot.c_str()};
+  std::lock_guard lock(mutex);
+  Prepared &own = preparedFor(call);
+  if (!own.reason.empty())
+    return {nullptr, false, own.reason.c_str()};
+  bool captures = false;
+  if (Result failed = isCapturing(call.stream, captures))
+    return {nullptr, false, "", failed};
   heddle_collective &place = captures ? own.captured : own.eager;
-  if (own.reason.empty() && !place) {
+  if (!place) {
     heddle_collective_request request = requestFor(call, captures);
-    ++preparing;
     heddle_status status = heddle->communicator_prepare(group, &request, &place);
-    --preparing;
     if (status) { // on all ranks
-      own.reason = heddle->error_text();
-      if (heddle_status ended = heddle->communicator_check_group(group))
-        return {nullptr, captures, "", fail(ended)};
+      std::string why = heddle->error_text();
+      if (heddle_status over = heddle->communicator_check_group(group))
+        return {nullptr, captures, "", fail(over)};
+      own.reason = why;
       say("rank %d of %d: NCCL makes what Heddle could not prepare: %s", rank, ranks, own.reason.c_str());
+      return {nullptr, captures, own.reason.c_str()};
     }
   }
-  if (!own.reason.empty())
-    return {nullptr, captures, own.reason.c_str()};
   return {place, captures, own.algorithm.c_str()};
 }
 
@@ -159,52 +246,99 @@ Result Entry::perform(const Call &call, const Decision &decision) {
   std::lock_guard lock(mutex);
   if (decision.captures)
     hasCaptured = true;
-  heddle_status status =
-      heddle->collective_launch(decision.collective, streamOver(call.stream), reinterpret_cast<uint64_t>(call.input),
-                                reinterpret_cast<uint64_t>(call.output));
+  heddle_stream stream = nullptr;
+  if (Result failed = streamOver(call.stream, stream))
+    return failed;
+  heddle_status status = heddle->collective_launch(decision.collective, stream, reinterpret_cast<uint64_t>(call.input),
+                                                   reinterpret_cast<uint64_t>(call.output));
   if (!status && isHost) // its streams are not the program's
     status = heddle->communicator_synchronize(group);
-  return status ? fail(status) : result::success;
+  if (!status)
+    return result::success;
+  Result failed = fail(status);
+  // What this rank did not launch, for a reason of its own, the others wait for.
+  heddle->communicator_abort(group, lastError().c_str());
+  return failed;
+}
+
+Result Entry::checkRanks(const Call &call) {
+  heddle_status over = call.count > 0 ? heddle->communicator_check_group(group) : HEDDLE_OK;
+  return over ? fail(over) : result::success;
 }
 
 Result Entry::beforeNccl(Stream stream) {
-  if (heddle_status ended = heddle->communicator_check_group(group))
-    return fail(ended);
   std::lock_guard lock(mutex);
+  heddle_stream own = nullptr;
+  if (Result failed = streamOver(stream, own))
+    return failed;
   if (!isHost)
-    (void)heddle->communicator_follow(group, streamOver(stream)); // as far as the stream lets it be
+    (void)heddle->communicator_follow(group, own); // as far as the stream lets it be
   return result::success;
 }
 
 void Entry::afterNccl(Stream stream) {
   std::lock_guard lock(mutex);
-  if (!isHost)
-    (void)heddle->communicator_mark(group, streamOver(stream));
+  heddle_stream own = nullptr;
+  if (!isHost && !streamOver(stream, own))
+    (void)heddle->communicator_mark(group, own);
 }
 
-heddle_stream Entry::streamOver(Stream stream) {
+Result Entry::finishNccl(Result state, double seconds) {
+  auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  while (state == result::inProgress) {
+    {
+      Stay stay(this, Part::Nccl);
+      if (!stay)
+        return endedError();
+      if (Result failed = nccl().commGetAsyncError(comm, &state))
+        return failed;
+    }
+    if (state == result::inProgress && std::chrono::steady_clock::now() > end)
+      return fail(result::systemError,
+                  "NCCL did not finish a call of its own within " + std::to_string(seconds) + " s");
+    if (state == result::inProgress)
+      std::this_thread::sleep_for(std::chrono::microseconds(50));
+  }
+  return state;
+}
+
+Result Entry::streamOver(Stream stream, heddle_stream &own) {
   if (isHost)
-    return nullptr;
-  auto [place, isNew] = streams.try_emplace(stream, nullptr);
-  if (isNew && heddle->stream_adopt(device, stream, &place->second))
-    say("rank %d of %d: %s", rank, ranks, heddle->error_text());
-  return place->second;
+    return result::success;
+  heddle_stream &place = streams[stream];
+  if (!place)
+    if (heddle_status status = heddle->stream_adopt(device, stream, &place)) {
+      Result failed = fail(status);
+      heddle->communicator_abort(group, lastError().c_str());
+      return failed;
+    }
+  own = place;
+  return result::success;
 }
 
-bool Entry::isCapturing(Stream stream) {
+Result Entry::isCapturing(Stream stream, bool &captures) {
+  heddle_stream own = nullptr;
+  if (Result failed = streamOver(stream, own))
+    return failed;
   int32_t capturing = 0;
-  return !isHost && heddle->stream_is_capturing(streamOver(stream), &capturing) == HEDDLE_OK && capturing;
+  captures = !isHost && heddle->stream_is_capturing(own, &capturing) == HEDDLE_OK && capturing;
+  return result::success;
+}
+
+Result Entry::fail(Result error, const std::string &text) {
+  std::lock_guard lock(errorMutex);
+  if (errorText.empty()) {
+    errorText = text;
+    say("rank %d of %d: %s", rank, ranks, errorText.c_str());
+  }
+  return error;
 }
 
 Result Entry::fail(heddle_status status) {
-  std::lock_guard lock(errorMutex);
-  if (errorText.empty()) {
-    errorText = heddle->error_text();
-    say("rank %d of %d: %s", rank, ranks, errorText.c_str());
-  }
-  return status == HEDDLE_INPUT         ? result::invalidUsage
-         : status == HEDDLE_ENVIRONMENT ? result::remoteError
-                                        : result::internalError;
+  return fail(status == HEDDLE_INPUT         ? result::invalidUsage
+              : status == HEDDLE_ENVIRONMENT ? result::remoteError
+                                             : result::internalError,
+              heddle->error_text());
 }
 
 Result Entry::checkForErrors() {
@@ -231,6 +365,11 @@ std::string Entry::lastError() {
 void Entry::abort(const char *reason) {
   if (isServed())
     heddle->communicator_abort(group, reason);
+}
+
+void Entry::leave() {
+  if (isServed())
+    heddle->communicator_leave(group);
 }
 
 void Entry::waitForWork() {

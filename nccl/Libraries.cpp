@@ -103,7 +103,7 @@ struct Driver {
   int (*makeStream)(Stream *stream, unsigned flags, int priority);
   int (*endStream)(Stream stream);
   int (*query)(Stream stream);
-  int (*isCapturing)(Stream stream, int *status);
+  int (*exchangeCaptureMode)(int *mode);
   int (*toDevice)(uint64_t to, const void *from, size_t bytes, Stream stream);
   int (*toHost)(void *to, uint64_t from, size_t bytes, Stream stream);
   bool isThere = false;
@@ -127,7 +127,7 @@ const Driver &driver() {
     find(made->makeStream, "cuStreamCreateWithPriority");
     find(made->endStream, "cuStreamDestroy_v2");
     find(made->query, "cuStreamQuery");
-    find(made->isCapturing, "cuStreamIsCapturing");
+    find(made->exchangeCaptureMode, "cuThreadExchangeStreamCaptureMode");
     find(made->toDevice, "cuMemcpyHtoDAsync_v2");
     find(made->toHost, "cuMemcpyDtoHAsync_v2");
     made->isThere = all;
@@ -176,7 +176,7 @@ const char *ncclLastError(Comm comm) {
 }
 
 const HeddleCalls *heddleLibrary(std::string &problem) {
-  static std::string whyNot;
+  static std::string &whyNot = *new std::string; // threads ask while the process ends
   static const HeddleCalls *const calls = []() -> const HeddleCalls * {
     void *handle = openHeddle(whyNot);
     auto *made = new HeddleCalls{};
@@ -194,12 +194,24 @@ const HeddleCalls *heddleLibrary(std::string &problem) {
   return calls;
 }
 
-bool isCapturing(Stream stream) {
-  int status = 0;
-  return !driver().isThere || driver().isCapturing(stream, &status) || status;
+CurrentDevice::CurrentDevice(bool isHost, int device) : device(device) {
+  if (isHost || !driver().isThere || driver().retain(&context, device))
+    return;
+  driver().current(&before);
+  driver().setCurrent(context);
+  driver().exchangeCaptureMode(&captureMode);
 }
 
-ExchangeMemory::ExchangeMemory(bool isHost, int device, size_t bytes) : isHost(isHost), device(device) {
+CurrentDevice::~CurrentDevice() {
+  if (!context)
+    return;
+  driver().exchangeCaptureMode(&captureMode);
+  driver().setCurrent(before);
+  driver().release(device);
+}
+
+ExchangeMemory::ExchangeMemory(bool isHost, int device, size_t bytes)
+    : isHost(isHost), device(device), sizeBytes(bytes) {
   if (isHost) {
     memory = reinterpret_cast<uint64_t>(std::calloc(1, bytes));
     ready = memory != 0;
@@ -213,6 +225,10 @@ ExchangeMemory::ExchangeMemory(bool isHost, int device, size_t bytes) : isHost(i
 }
 
 ExchangeMemory::~ExchangeMemory() {
+  if (isLent) {
+    say("%zu bytes of device %d stay allocated: NCCL may still use them", sizeBytes, device);
+    return;
+  }
   if (isHost)
     std::free(address());
   if (isHost || !context)
@@ -234,21 +250,26 @@ bool ExchangeMemory::write(size_t at, const void *from, size_t bytes) {
   return driver().toDevice(memory + at, from, bytes, queue) == 0;
 }
 
-bool ExchangeMemory::read(void *to, size_t bytes, double seconds) {
-  if (isHost)
+bool ExchangeMemory::read(void *to, size_t bytes, double seconds, const std::function<bool()> &isOver) {
+  if (isHost) {
+    isLent = false;
     return std::memcpy(to, address(), bytes) != nullptr;
+  }
   using Clock = std::chrono::steady_clock;
   constexpr int notReady = 600;
   CurrentContext scope(context);
   // Its kernel first: a copy to ordinary memory would wait for it without an end.
   auto end = Clock::now() + std::chrono::duration<double>(seconds);
   int state = 0;
-  while ((state = driver().query(queue)) == notReady && Clock::now() < end)
+  while ((state = driver().query(queue)) == notReady && Clock::now() < end && !isOver())
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  if (state || driver().toHost(to, memory, bytes, queue))
+  if (state)
+    return false;
+  if (driver().toHost(to, memory, bytes, queue))
     return false;
   while ((state = driver().query(queue)) == notReady && Clock::now() < end)
     std::this_thread::sleep_for(std::chrono::microseconds(50));
+  isLent = state != 0;
   return state == 0;
 }
 

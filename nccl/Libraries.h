@@ -5,6 +5,7 @@
 #pragma once
 #include "include/heddle.h"
 #include "nccl/Nccl.h"
+#include <functional>
 #include <string>
 
 namespace heddle::dropin {
@@ -50,6 +51,7 @@ const char *ncclLastError(Comm comm);
   X(communicator_check)                                                                                                \
   X(communicator_check_group)                                                                                          \
   X(communicator_abort)                                                                                                \
+  X(communicator_leave)                                                                                                \
   X(collective_launch)
 
 struct HeddleCalls {
@@ -61,11 +63,23 @@ struct HeddleCalls {
 /// it cannot be opened; `problem` then says why.
 const HeddleCalls *heddleLibrary(std::string &problem);
 
-/// Whether a stream of CUDA's is being captured, as the driver says; true where it cannot be asked.
-bool isCapturing(Stream stream);
+/// Makes a device current on this thread, as NCCL wants it, and allows it what captures of other threads forbid;
+/// nothing for the driver `host`.
+class CurrentDevice {
+public:
+  CurrentDevice(bool isHost, int device);
+  CurrentDevice(const CurrentDevice &) = delete;
+  ~CurrentDevice();
+
+private:
+  static constexpr int relaxed = 2; ///< CU_STREAM_CAPTURE_MODE_RELAXED
+  const int device;
+  int captureMode = relaxed;
+  void *context = nullptr, *before = nullptr;
+};
 
 /// Memory of one device for a first exchange, and a stream, by the CUDA driver alone; for the driver `host`, ordinary
-/// memory.
+/// memory. What NCCL may still use when the object goes is left allocated: to free it would wait for NCCL.
 class ExchangeMemory {
 public:
   /// Check isReady.
@@ -76,16 +90,18 @@ public:
   char *address() const { return reinterpret_cast<char *>(memory); }
   Stream stream() const { return queue; }
   bool write(size_t at, const void *from, size_t bytes);
-  /// When what is in the stream has run; false when that takes more than `seconds`, or fails.
-  bool read(void *to, size_t bytes, double seconds);
+  void lend() { isLent = true; } ///< NCCL has it from here on, until `read` succeeds
+  /// When what is in the stream has run; false when that takes more than `seconds`, fails, or `isOver` says so.
+  bool read(void *to, size_t bytes, double seconds, const std::function<bool()> &isOver);
 
 private:
   const bool isHost;
   const int device;
+  const size_t sizeBytes;
   void *context = nullptr;
   uint64_t memory = 0;
   Stream queue = nullptr;
-  bool ready = false;
+  bool ready = false, isLent = false;
 };
 
 } // namespace heddle::dropin

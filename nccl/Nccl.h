@@ -49,6 +49,13 @@ using Stream = struct StreamHandle *; ///< cudaStream_t
   X(allGather, ncclAllGather, const void *, void *, size_t, int, Comm, Stream)                                         \
   X(reduceScatter, ncclReduceScatter, const void *, void *, size_t, int, int, Comm, Stream)                            \
   X(allToAll, ncclAlltoAll, const void *, void *, size_t, int, Comm, Stream)                                           \
+  X(send, ncclSend, const void *, size_t, int, int, Comm, Stream)                                                      \
+  X(receive, ncclRecv, void *, size_t, int, int, Comm, Stream)                                                         \
+  X(broadcast, ncclBroadcast, const void *, void *, size_t, int, int, Comm, Stream)                                    \
+  X(broadcastInPlace, ncclBcast, void *, size_t, int, int, Comm, Stream)                                               \
+  X(reduce, ncclReduce, const void *, void *, size_t, int, int, int, Comm, Stream)                                     \
+  X(gather, ncclGather, const void *, void *, size_t, int, int, Comm, Stream)                                          \
+  X(scatter, ncclScatter, const void *, void *, size_t, int, int, Comm, Stream)                                        \
   X(commInitRankConfig, ncclCommInitRankConfig, Comm *, int, UniqueId, int, Config *)                                  \
   X(commInitRankScalable, ncclCommInitRankScalable, Comm *, int, int, int, UniqueId *, Config *)                       \
   X(commSplit, ncclCommSplit, Comm, int, int, Comm *, Config *)                                                        \
@@ -80,11 +87,6 @@ using Stream = struct StreamHandle *; ///< cudaStream_t
   X(ncclWinGetUserPtr)                                                                                                 \
   X(ncclRedOpCreatePreMulSum)                                                                                          \
   X(ncclRedOpDestroy)                                                                                                  \
-  X(ncclReduce)                                                                                                        \
-  X(ncclBcast)                                                                                                         \
-  X(ncclBroadcast)                                                                                                     \
-  X(ncclGather)                                                                                                        \
-  X(ncclScatter)                                                                                                       \
   X(ncclAllReduceConfig)                                                                                               \
   X(ncclBroadcastConfig)                                                                                               \
   X(ncclReduceConfig)                                                                                                  \
@@ -93,8 +95,6 @@ using Stream = struct StreamHandle *; ///< cudaStream_t
   X(ncclAlltoAllConfig)                                                                                                \
   X(ncclGatherConfig)                                                                                                  \
   X(ncclScatterConfig)                                                                                                 \
-  X(ncclSend)                                                                                                          \
-  X(ncclRecv)                                                                                                          \
   X(ncclPutSignal)                                                                                                     \
   X(ncclSignal)                                                                                                        \
   X(ncclWaitSignal)                                                                                                    \

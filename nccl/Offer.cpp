@@ -3,17 +3,21 @@
 #include "nccl/Offer.h"
 #include "nccl/Log.h"
 #include "nccl/Settings.h"
+#include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
+#include <deque>
 #include <fcntl.h>
 #include <sys/random.h>
+#include <thread>
 #include <unistd.h>
 
 namespace heddle::dropin {
 namespace {
 
 constexpr int mostRanks = 8;
-constexpr double exchangeSeconds = 120; ///< ranks without the drop-in do not come
+std::atomic<int> threads = 0; ///< of offerLater
 
 /// What a rank tells the others, as bytes.
 struct Facts {
@@ -58,9 +62,10 @@ std::string randomText() {
 
 Facts ownFacts(bool isAlone) {
   Facts facts{};
-  std::string problem = settings().whyNot, secret = randomText();
+  std::string problem = settings().whyNot, secret = randomText(), version;
   if (problem.empty())
-    heddleLibrary(problem);
+    if (const HeddleCalls *heddle = heddleLibrary(problem)) // others may choose other plans
+      version = std::string(" ") + heddle->version();
   if (problem.empty() && !isAlone)
     problem = "its process makes several ranks at once";
   if (problem.empty() && secret.empty())
@@ -68,7 +73,7 @@ Facts ownFacts(bool isAlone) {
   put(facts.host, sizeof facts.host, firstLine("/proc/sys/kernel/random/boot_id"));
   put(facts.network, sizeof facts.network, linkAt("/proc/self/ns/net"));
   put(facts.process, sizeof facts.process, std::to_string(::getpid()) + " " + linkAt("/proc/self/ns/pid"));
-  put(facts.settings, sizeof facts.settings, settings().text);
+  put(facts.settings, sizeof facts.settings, settings().text + version);
   put(facts.secret, sizeof facts.secret, secret);
   put(facts.whyNot, sizeof facts.whyNot, problem);
   return facts;
@@ -87,6 +92,31 @@ size_t ownPlace(const Exchange &exchange) {
   return size_t(exchange.entry->rank) * exchange.mine.size();
 }
 
+/// Of an offer whose communicators another thread has ended.
+Result endedMeanwhile() {
+  return result::remoteError;
+}
+
+/// Starts the all-gather of each, while no thread can end them.
+Result startExchange(std::vector<Exchange> &exchanges) {
+  std::deque<Entry::Stay> stays;
+  for (Exchange &each : exchanges)
+    if (!stays.emplace_back(each.entry.get(), Entry::Part::Nccl))
+      return endedMeanwhile();
+  InsideNccl inside;
+  Result first = nccl().groupStart();
+  if (first)
+    return first;
+  for (Exchange &each : exchanges) {
+    each.memory->lend();
+    Result done = nccl().allGather(each.memory->address() + ownPlace(each), each.memory->address(), each.mine.size(),
+                                   type::ui8, each.entry->comm, each.memory->stream());
+    first = first ? first : done;
+  }
+  Result end = nccl().groupEnd();
+  return first && first != result::inProgress ? first : end;
+}
+
 /// An all-gather of each, over NCCL. One group, as the ranks of several may be in this process.
 Result exchangeAll(std::vector<Exchange> &exchanges) {
   for (Exchange &each : exchanges) {
@@ -100,22 +130,21 @@ Result exchangeAll(std::vector<Exchange> &exchanges) {
       return result::systemError;
     }
   }
-  InsideNccl inside;
-  Result first = nccl().groupStart();
+  Result first = startExchange(exchanges);
   for (Exchange &each : exchanges) {
-    Result done = nccl().allGather(each.memory->address() + ownPlace(each), each.memory->address(), each.mine.size(),
-                                   type::ui8, each.entry->comm, each.memory->stream());
-    first = first ? first : done;
+    if (first == result::success || first == result::inProgress)
+      first = each.entry->finishNccl(first, settings().setupSeconds);
+    auto isOver = [&] { return each.entry->hasEnded(); };
+    double seconds = settings().setupSeconds;
+    if (first || each.memory->read(each.all.data(), each.all.size(), seconds, isOver))
+      continue;
+    if (isOver())
+      return endedMeanwhile();
+    say("rank %d of %d: the other ranks did not exchange what they are within %g s (HEDDLE_NCCL_SETUP); "
+        "libheddle_nccl.so must be in all of them, or in none",
+        each.entry->rank, each.entry->ranks, seconds);
+    first = result::systemError;
   }
-  Result end = nccl().groupEnd();
-  first = first ? first : end;
-  for (Exchange &each : exchanges)
-    if (!first && !each.memory->read(each.all.data(), each.all.size(), exchangeSeconds)) {
-      say("rank %d of %d: the other ranks did not exchange what they are within %g s; libheddle_nccl.so must be in all "
-          "of them, or in none",
-          each.entry->rank, each.entry->ranks, exchangeSeconds);
-      first = result::systemError;
-    }
   return first;
 }
 
@@ -156,30 +185,83 @@ std::string reasonOf(const Exchange &exchange) {
 
 static Result negotiate(std::vector<Exchange> &exchanges, bool isAlone);
 
-Result offer(const std::vector<Comm> &comms, std::vector<std::shared_ptr<Entry>> &entries) {
-  std::vector<Exchange> exchanges;
-  for (Comm comm : comms) {
+static Result prepareOffer(const std::vector<std::shared_ptr<Entry>> &entries, std::vector<Exchange> &exchanges) {
+  for (const auto &entry : entries) {
+    Entry::Stay stay(entry.get(), Entry::Part::Nccl);
+    if (!stay)
+      return endedMeanwhile();
     int rank = 0, ranks = 0, device = 0;
-    if (Result failed = nccl().commCount(comm, &ranks))
+    if (Result failed = nccl().commCount(entry->comm, &ranks))
       return failed;
-    if (nccl().commUserRank(comm, &rank) || nccl().commCuDevice(comm, &device))
+    if (nccl().commUserRank(entry->comm, &rank) || nccl().commCuDevice(entry->comm, &device))
       return result::internalError;
-    auto entry = std::make_shared<Entry>(comm, rank, ranks);
-    entries.push_back(entry);
+    entry->identify(rank, ranks);
     entry->decline(std::to_string(ranks) + " ranks");
     if (ranks >= 2 && ranks <= mostRanks)
       exchanges.push_back({entry, nullptr, device, "", ""});
   }
-  Result done = exchanges.empty() ? result::success : negotiate(exchanges, comms.size() == 1);
-  if (logsCalls() && !done)
-    for (const auto &entry : entries)
+  return result::success;
+}
+
+Result offer(const std::vector<std::shared_ptr<Entry>> &entries) {
+  std::vector<Exchange> exchanges;
+  Result done = prepareOffer(entries, exchanges);
+  if (!done && !exchanges.empty())
+    done = negotiate(exchanges, entries.size() == 1);
+  for (const auto &entry : entries) {
+    entry->settle(done);
+    if (logsCalls() && !done)
       say("rank %d of %d: communicator: %s", entry->rank, entry->ranks,
           entry->isServed() ? "heddle beside nccl" : ("nccl (" + entry->reason() + ")").c_str());
+  }
   return done;
+}
+
+/// NCCL's own state of a communicator that is made in the background, when that is over or takes too long.
+static Result waitForNccl(Entry &entry) {
+  auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(settings().setupSeconds);
+  Result state = result::inProgress;
+  while (state == result::inProgress) {
+    {
+      Entry::Stay stay(&entry, Entry::Part::Nccl);
+      if (!stay)
+        return endedMeanwhile();
+      if (Result failed = nccl().commGetAsyncError(entry.comm, &state))
+        return failed;
+    }
+    if (state != result::inProgress)
+      break;
+    if (std::chrono::steady_clock::now() > end) {
+      say("NCCL did not make a communicator within %g s (HEDDLE_NCCL_SETUP)", settings().setupSeconds);
+      return result::systemError;
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return state;
+}
+
+/// Other ranks may be blocked in making it, or offer it on a thread, too: all do it right after it has been made,
+/// whatever its program calls next.
+void offerLater(std::shared_ptr<Entry> entry) {
+  ++threads;
+  std::thread([entry = std::move(entry)]() mutable {
+    Result made = waitForNccl(*entry);
+    if (made)
+      entry->settle(made);
+    else
+      (void)offer({entry});
+    entry.reset();
+    --threads;
+  }).detach();
+}
+
+int offersInBackground() {
+  return threads;
 }
 
 /// `isAlone`: this process makes no other communicator at once.
 static Result negotiate(std::vector<Exchange> &exchanges, bool isAlone) {
+  CurrentDevice current(settings().driver == "host", exchanges.front().device);
   Facts own = ownFacts(isAlone);
   for (Exchange &each : exchanges)
     each.mine.assign(reinterpret_cast<const char *>(&own), sizeof own);

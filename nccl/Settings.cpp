@@ -34,6 +34,7 @@ Settings readSettings() {
   Settings made;
   read<int64_t>("HEDDLE_NCCL_BYTES", 0, int64_t(1) << 40, made.mostBytes, made.whyNot);
   read<double>("HEDDLE_NCCL_DEADLINE", 0.001, 1e6, made.deadline, made.whyNot);
+  read<double>("HEDDLE_NCCL_SETUP", 0.001, 1e6, made.setupSeconds, made.whyNot);
   read<int>("HEDDLE_NCCL_RESERVE", 0, 1024, made.reservedUnits, made.whyNot);
   if (std::string driver = valueOf("HEDDLE_NCCL_DEVICE"); !driver.empty())
     made.driver = driver;
@@ -48,7 +49,7 @@ Settings readSettings() {
 } // namespace
 
 const Settings &settings() {
-  static const Settings made = readSettings();
+  static const Settings &made = *new Settings(readSettings()); // threads ask while the process ends
   return made;
 }
 

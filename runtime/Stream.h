@@ -38,6 +38,11 @@ public:
   virtual void launch(Graph &graph); ///< all the work of a graph of this driver, on its own devices
   virtual void record(const std::shared_ptr<Event> &event) = 0;
   virtual void wait(const std::shared_ptr<Event> &event) = 0; ///< until the latest record of `event` so far is reached
+  /// Order between graphs, of a stream that is being captured: each time its graph runs, what comes next waits for the
+  /// latest of the graphs launched before that record `event` by recordAcrossGraphs. The event serves for this alone,
+  /// and is recorded once before. Without effect where the vendor's library has no such events.
+  virtual void waitAcrossGraphs(const std::shared_ptr<Event> &event) { wait(event); }
+  virtual void recordAcrossGraphs(const std::shared_ptr<Event> &event) { record(event); }
   /// Runs on a thread of the stream, or where devices are a program on that of somebody who waits for any of them, and
   /// must wait for nothing that comes later on such a thread. What it throws is an error of the stream. It must not
   /// wait for its own stream.

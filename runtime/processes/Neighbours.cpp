@@ -4,6 +4,7 @@
 // system gives one.
 #include "runtime/processes/Neighbours.h"
 #include "runtime/processes/NeighbourSockets.h"
+#include <atomic>
 #include <cerrno>
 #include <condition_variable>
 #include <csignal>
@@ -46,6 +47,7 @@ struct Neighbours::State {
   std::condition_variable changed;
   std::optional<GroupFailure> failure;
   bool failing = false; ///< the others are being told
+  std::atomic<bool> hasSaidGoodbye = false;
   std::mutex exchanging, calling;
   std::function<void()> callback; ///< under `calling`
 };
@@ -85,8 +87,7 @@ Neighbours::~Neighbours() {
     (void)state.release(); // there is no such thread here, and its locks may be held for ever
     return;
   }
-  if (!failure())
-    state->sendToAll(FrameKind::Goodbye, "", {}, Deadline(0.1));
+  leave();
   uint64_t one = 1;
   (void)!::write(state->stop.get(), &one, sizeof one);
   state->watcher.join();
@@ -210,7 +211,8 @@ void Neighbours::State::fail(GroupFailure seen) {
   }
   FieldWriter fields;
   fields.number(uint64_t(seen.kind)).number(uint64_t(seen.rank)).text(seen.text);
-  sendToAll(FrameKind::Abort, fields.bytes, {}, Deadline(0.1));
+  if (!hasSaidGoodbye) // who has left is missed by none but those that wait
+    sendToAll(FrameKind::Abort, fields.bytes, {}, Deadline(0.1));
   {
     std::lock_guard lock(mutex);
     failure = std::move(seen);
@@ -319,6 +321,12 @@ bool Neighbours::hasLeft(int rank) const {
 void Neighbours::abort(const std::string &reason) {
   if (::getpid() == state->creator)
     state->fail({GroupFailure::Kind::Aborted, state->own, reason.substr(0, mostBytes - 64)});
+}
+
+void Neighbours::leave() {
+  if (::getpid() != state->creator || failure() || state->hasSaidGoodbye.exchange(true))
+    return;
+  state->sendToAll(FrameKind::Goodbye, "", {}, Deadline(0.1));
 }
 
 void Neighbours::onChange(std::function<void()> function) {

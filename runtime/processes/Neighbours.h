@@ -59,6 +59,9 @@ public:
   bool hasLeft(int rank) const;
   /// Fails the group, here and on all other ranks; without effect when it has failed.
   void abort(const std::string &reason);
+  /// Tells the others that this rank leaves, as the destructor does. Without effect after a failure, and in a forked
+  /// process.
+  void leave();
   /// Called after a failure, on the thread that has found it, and after a goodbye of another rank; at once, if there
   /// was either. Must not wait for the group. Empty: none; returns when no call is running.
   void onChange(std::function<void()> function);

@@ -101,6 +101,29 @@ TEST_F(CudaStreamTest, CapturesAreToldApart) {
   EXPECT_CONTAINS(messageOf([&] { adopted->captureId(); }), "cuStreamGetCaptureInfo_v3");
 }
 
+// Graphs wait for each other by one event, whose records are in the order of the calls and in nothing's way.
+TEST_F(CudaStreamTest, GraphsAreOrderedByAnEvent) {
+  auto event = device->createEvent();
+  stream->record(event);
+  for (int graph = 0; graph < 2; ++graph) {
+    stream->beginCapture();
+    stream->waitAcrossGraphs(event);
+    stream->recordAcrossGraphs(event);
+    stream->recordAcrossGraphs(event);
+    stream->launch(*stream->endCapture());
+  }
+  stream->synchronize();
+  EXPECT_EQ(fake.externalWaits, 2);
+  auto node = [](uint64_t number) { return reinterpret_cast<void *>(number); };
+  std::vector<std::vector<void *>> wanted = {{nullptr}, {nullptr, node(1)}, {nullptr}, {nullptr, node(3)}};
+  EXPECT_EQ(fake.recordNodes, wanted);
+  EXPECT_EQ(fake.count("cuGraphAddEventRecordNode"), 4);
+  stream->beginCapture();
+  fake.failures["cuGraphAddEventRecordNode"] = {1, 1};
+  EXPECT_CONTAINS(messageOf([&] { stream->recordAcrossGraphs(event); }), "cuGraphAddEventRecordNode");
+  stream->endCapture();
+}
+
 // What a thread is allowed while it lives, and what it had before is put back.
 TEST_F(CudaStreamTest, AThreadIsAllowedWhatCapturesOfOthersForbid) {
   {

@@ -188,9 +188,15 @@ Result streamQuery(Stream stream) {
   return result;
 }
 
-Result streamGetCaptureInfo(Stream stream, int *status, unsigned long long *id, cuda::Graph *, const void ***,
-                            const void **, size_t *) {
+Result streamGetCaptureInfo(Stream stream, int *status, unsigned long long *id, cuda::Graph *graph, const void ***nodes,
+                            const void **, size_t *count) {
   ENTER(streamGetCaptureInfo);
+  if (graph) {
+    stream->graph.graph = stream->capture;
+    *graph = &stream->graph;
+    *nodes = &stream->frontier;
+    *count = 1;
+  }
   *status = stream->isCapturing() ? 1 : 0;
   *id = reinterpret_cast<uint64_t>(stream->capture.get());
   return result::success;
@@ -203,8 +209,11 @@ Result threadExchangeCaptureMode(int *mode) {
   return result::success;
 }
 
-Result streamWaitEvent(Stream, Event, unsigned) {
+Result streamWaitEvent(Stream stream, Event, unsigned flags) {
   ENTER(streamWaitEvent);
+  if (flags && !stream->isCapturing())
+    return result::invalidValue;
+  state().control.externalWaits += flags != 0;
   return result::success; // all work is in one queue
 }
 
@@ -213,6 +222,16 @@ Result eventRecord(Event event, Stream stream) {
   int64_t number = ++state().clock;
   event->recorded = number;
   stream->hostFunction([event, number] { event->reached = number; });
+  return result::success;
+}
+
+/// What it comes after is noted: FakeCuda::recordNodes.
+Result graphAddEventRecord(void **node, cuda::Graph graph, void *const *before, size_t count, Event event) {
+  ENTER(graphAddEventRecord);
+  auto &made = state().control.recordNodes;
+  *node = reinterpret_cast<void *>(made.size() + 1);
+  made.emplace_back(before, before + count);
+  graph->graph->push_back([event] { event->recorded = event->reached = ++state().clock; });
   return result::success;
 }
 

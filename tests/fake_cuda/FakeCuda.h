@@ -24,7 +24,9 @@ struct FakeCuda : FakeGpu {
   std::function<void()> afterQuery; ///< called once, when cuStreamQuery has its answer
 
   std::vector<FakeLaunch> launches;
-  int jitTarget = 0; ///< that the last compilation asked for
+  std::vector<std::vector<void *>> recordNodes; ///< records of events in graphs, 1 and so on: the nodes before each
+  int externalWaits = 0;                        ///< waits of graphs for events of others
+  int jitTarget = 0;                            ///< that the last compilation asked for
 };
 
 } // namespace heddle

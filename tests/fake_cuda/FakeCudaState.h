@@ -28,6 +28,8 @@ struct GraphExecHandle : GraphHandle {};
 struct StreamHandle {
   const int device = fake::currentDevice();
   std::shared_ptr<fake::CapturedGraph> capture = nullptr;
+  GraphHandle graph = {};         ///< that is being captured
+  const void *frontier = nullptr; ///< a node, of no use but to be told
 
   ~StreamHandle();
   bool isCapturing() const { return capture != nullptr; }

@@ -1,17 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A libnccl.so.2 for real processes without a GPU: its ranks meet in a file that all map, and every collective is done
 // when its call, or the end of its group, returns. Memory of devices is memory of the host, as with the fake libcuda.
-// It reduces f32 and i32. Waits end after 30 seconds. fakeNcclCount says how often a function was called.
+// It reduces f32 and i32. Waits end after 30 seconds, and when the communicator is aborted. A call with the handle of a
+// communicator that has ended ends the process with 99. FAKE_NCCL_SILENT: all-gathers on streams of the fake libcuda
+// never end, as if other ranks did not come. fakeNcclCount says how often a function was called.
 #include "nccl/Nccl.h"
+#include "tests/fake_cuda/FakeCuda.h"
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <chrono>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <functional>
 #include <map>
+#include <mutex>
 #include <string>
 #include <sys/mman.h>
 #include <thread>
@@ -26,33 +33,68 @@ namespace {
 constexpr int mostRanks = 16;
 constexpr size_t slotBytes = size_t(1) << 20;
 
+/// A message of one rank to another.
+struct Mail {
+  std::atomic<int> isFull;
+  char bytes[4092];
+};
+
 /// The begin of the file; the slots follow.
 struct Meeting {
   std::atomic<int> come, count, generation;
   int colors[mostRanks], keys[mostRanks];
+  Mail mail[mostRanks][mostRanks]; ///< by sender and receiver
 };
+constexpr size_t meetingBytes = (sizeof(Meeting) + 4095) / 4096 * 4096;
 
 } // namespace
 
 namespace heddle::dropin {
 struct CommHandle {
-  int rank, ranks, splits = 0, questions = 0;
+  int rank, ranks;
   std::string token;
   Meeting *meeting;
-  char *slot(int of) const { return reinterpret_cast<char *>(meeting) + 4096 + size_t(of) * slotBytes; }
+  int splits = 0;
+  bool blocks = true;
+  std::atomic<int> questions = 0; ///< until a call is no longer in progress
+  std::atomic<int> users = 0;     ///< threads in a call
+  std::atomic<bool> isAborted = false, isOver = false;
+  char *slot(int of) const { return reinterpret_cast<char *>(meeting) + meetingBytes + size_t(of) * slotBytes; }
 };
 } // namespace heddle::dropin
 
 namespace {
 
-std::map<std::string, int> &counts() {
+/// How often a function was called, with this call.
+int countCall(const std::string &symbol, int by = 1) {
+  static auto *mutex = new std::mutex;
   static auto *all = new std::map<std::string, int>;
-  return *all;
+  std::lock_guard lock(*mutex);
+  return (*all)[symbol] += by;
 }
 struct GroupState {
   int depth = 0;
   std::vector<std::function<Result()>> calls;
-} group;
+  std::vector<Comm> comms; ///< of the calls
+};
+thread_local GroupState group;
+
+/// A thread in a call with a handle, which is never freed, so that a late use is found.
+class Use {
+public:
+  explicit Use(Comm comm) : comm(comm) {
+    ++comm->users;
+    if (!comm->isOver)
+      return;
+    std::fprintf(stderr, "fake NCCL: a call with the handle of a communicator that has ended\n");
+    std::_Exit(99);
+  }
+  Use(const Use &) = delete;
+  ~Use() { --comm->users; }
+
+private:
+  Comm comm;
+};
 
 bool waitUntil(const std::function<bool()> &holds) {
   auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
@@ -68,18 +110,20 @@ bool waitUntil(const std::function<bool()> &holds) {
 bool barrier(Comm comm) {
   Meeting &meeting = *comm->meeting;
   int generation = meeting.generation;
+  if (comm->isAborted)
+    return false;
   if (++meeting.count == comm->ranks) {
     meeting.count = 0;
     ++meeting.generation;
     return true;
   }
-  return waitUntil([&] { return meeting.generation != generation; });
+  return waitUntil([&] { return comm->isAborted || meeting.generation != generation; }) && !comm->isAborted;
 }
 
 Result join(Comm *place, const std::string &token, int rank, int ranks) {
   const char *folder = std::getenv("TMPDIR");
   std::string path = std::string(folder ? folder : "/tmp") + "/fake-nccl-" + token;
-  size_t bytes = 4096 + size_t(ranks) * slotBytes;
+  size_t bytes = meetingBytes + size_t(ranks) * slotBytes;
   int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   void *memory = file >= 0 && ::ftruncate(file, off_t(bytes)) == 0
                      ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
@@ -88,7 +132,7 @@ Result join(Comm *place, const std::string &token, int rank, int ranks) {
     ::close(file);
   if (memory == MAP_FAILED)
     return result::systemError;
-  *place = new CommHandle{rank, ranks, 0, 0, token, static_cast<Meeting *>(memory)};
+  *place = new CommHandle{rank, ranks, token, static_cast<Meeting *>(memory)};
   if (++(*place)->meeting->come == ranks)
     ::unlink(path.c_str());
   return waitUntil([&] { return (*place)->meeting->come >= ranks; }) ? result::success : result::systemError;
@@ -128,13 +172,51 @@ void divide(void *result, size_t bytes, int by) {
     static_cast<Number *>(result)[i] /= Number(by);
 }
 
+/// What a call gives that is done: without blocking it is in progress until it has been asked for a few times.
+Result finish(Comm comm, Result done) {
+  if (done || comm->blocks)
+    return done;
+  comm->questions = 3;
+  return result::inProgress;
+}
+
 /// Runs now, or at the end of the group.
+Result enter(const char *symbol, Comm comm, std::function<Result()> work) {
+  countCall(symbol);
+  Use use(comm);
+  if (group.depth == 0)
+    return finish(comm, work());
+  group.calls.push_back(std::move(work));
+  group.comms.push_back(comm);
+  return result::success;
+}
+
+/// One that makes a communicator.
 Result enter(const char *symbol, std::function<Result()> work) {
-  ++counts()[symbol];
+  countCall(symbol);
   if (group.depth == 0)
     return work();
   group.calls.push_back(std::move(work));
   return result::success;
+}
+
+/// Puts work into a stream of the fake libcuda that never ends.
+bool isSilent(Stream stream) {
+  const char *path = std::getenv("HEDDLE_CUDA_LIBRARY");
+  void *library = stream && std::getenv("FAKE_NCCL_SILENT") && path ? ::dlopen(path, RTLD_NOW) : nullptr;
+  if (!library)
+    return false;
+  auto *control = reinterpret_cast<heddle::FakeCuda *(*)()>(::dlsym(library, "fakeCuda"))();
+  auto *launch = reinterpret_cast<int (*)(Stream, void (*)(void *), void *)>(::dlsym(library, "cuLaunchHostFunc"));
+  control->hold = true;
+  launch(
+      stream,
+      [](void *) {
+        for (;;)
+          ::pause();
+      },
+      nullptr);
+  return true;
 }
 
 /// `output` gets what `take` says of the slots, piece by piece: each rank's input is `all` bytes.
@@ -154,6 +236,8 @@ Result move(Comm comm, const void *input, size_t all, const std::function<void(s
 
 /// What every rank's input becomes, of `count` elements, in `reduced`.
 Result reduceAll(Comm comm, const void *input, size_t count, int type, int reduction, std::string &reduced) {
+  if (count == 0)
+    return result::success;
   if ((type != type::f32 && type != type::i32) || reduction < 0 || reduction >= firstOwn + int(factors().size()))
     return 4;
   bool isFloat = type == type::f32;
@@ -172,7 +256,7 @@ Result reduceAll(Comm comm, const void *input, size_t count, int type, int reduc
 extern "C" {
 
 int fakeNcclCount(const char *symbol) {
-  return counts()[symbol];
+  return countCall(symbol, 0);
 }
 
 Result ncclGetVersion(int *version) {
@@ -190,7 +274,7 @@ const char *ncclGetLastError(Comm) {
 
 Result ncclGetUniqueId(UniqueId *id) {
   std::memset(id->bytes, 0, sizeof id->bytes);
-  std::string text = std::to_string(::getpid()) + "-" + std::to_string(++counts()["ncclGetUniqueId"]);
+  std::string text = std::to_string(::getpid()) + "-" + std::to_string(countCall("ncclGetUniqueId"));
   std::memcpy(id->bytes, text.data(), text.size());
   return result::success;
 }
@@ -204,8 +288,15 @@ Result ncclCommInitRankConfig(Comm *comm, int ranks, UniqueId id, int rank, Conf
   Result done = ncclCommInitRank(comm, ranks, id, rank);
   if (done || !config || config->blocking != 0)
     return done;
-  (*comm)->questions = 5;
-  return result::inProgress;
+  if (group.depth > 0) {
+    group.calls.push_back([comm] {
+      (*comm)->blocks = false;
+      return finish(*comm, result::success);
+    });
+    return done;
+  }
+  (*comm)->blocks = false;
+  return finish(*comm, result::success);
 }
 
 Result ncclCommInitAll(Comm *, int, const int *) {
@@ -213,7 +304,7 @@ Result ncclCommInitAll(Comm *, int, const int *) {
 }
 
 Result ncclCommSplit(Comm comm, int color, int key, Comm *made, Config *) {
-  return enter("ncclCommSplit", [=] {
+  return enter("ncclCommSplit", comm, [=] {
     comm->meeting->colors[comm->rank] = color;
     comm->meeting->keys[comm->rank] = key;
     if (!barrier(comm))
@@ -236,18 +327,25 @@ Result ncclCommFinalize(Comm) {
 }
 
 Result ncclCommDestroy(Comm comm) {
-  ++counts()["ncclCommDestroy"];
-  ::munmap(comm->meeting, 4096 + size_t(comm->ranks) * slotBytes);
-  delete comm;
+  countCall("ncclCommDestroy");
+  {
+    Use use(comm);
+  }
+  comm->isOver = true;
+  waitUntil([&] { return comm->users == 0; });
+  ::munmap(comm->meeting, meetingBytes + size_t(comm->ranks) * slotBytes);
   return result::success;
 }
 
+/// Ends the calls of other threads first.
 Result ncclCommAbort(Comm comm) {
-  ++counts()["ncclCommAbort"];
+  countCall("ncclCommAbort");
+  comm->isAborted = true;
   return ncclCommDestroy(comm);
 }
 
 Result ncclCommGetAsyncError(Comm comm, Result *error) {
+  Use use(comm);
   *error = comm->questions-- > 0 ? result::inProgress : result::success;
   return result::success;
 }
@@ -276,11 +374,15 @@ Result ncclGroupStart() {
 Result ncclGroupEnd() {
   if (--group.depth > 0)
     return result::success;
+  std::vector<Comm> comms = std::exchange(group.comms, {});
+  std::deque<Use> uses(comms.begin(), comms.end());
   Result first = result::success;
   for (const auto &call : std::exchange(group.calls, {})) {
     Result done = call();
     first = first ? first : done;
   }
+  for (Comm comm : comms)
+    first = first ? first : finish(comm, result::success);
   return first;
 }
 
@@ -293,7 +395,7 @@ Result ncclRedOpCreatePreMulSum(int *reduction, void *scalar, int type, int, Com
 }
 
 Result ncclAllReduce(const void *input, void *output, size_t count, int type, int reduction, Comm comm, Stream) {
-  return enter("ncclAllReduce", [=] {
+  return enter("ncclAllReduce", comm, [=] {
     std::string reduced;
     Result done = reduceAll(comm, input, count, type, reduction, reduced);
     std::memcpy(output, reduced.data(), reduced.size());
@@ -302,7 +404,7 @@ Result ncclAllReduce(const void *input, void *output, size_t count, int type, in
 }
 
 Result ncclReduceScatter(const void *input, void *output, size_t count, int type, int reduction, Comm comm, Stream) {
-  return enter("ncclReduceScatter", [=] {
+  return enter("ncclReduceScatter", comm, [=] {
     std::string reduced;
     Result done = reduceAll(comm, input, size_t(comm->ranks) * count, type, reduction, reduced);
     size_t bytes = reduced.size() / size_t(comm->ranks);
@@ -312,7 +414,7 @@ Result ncclReduceScatter(const void *input, void *output, size_t count, int type
 }
 
 Result ncclAlltoAll(const void *input, void *output, size_t count, int type, Comm comm, Stream) {
-  return enter("ncclAlltoAll", [=] {
+  return enter("ncclAlltoAll", comm, [=] {
     size_t part = count * bytesOf(type), mine = size_t(comm->rank) * part;
     return move(comm, input, size_t(comm->ranks) * part, [=](size_t at, size_t bytes) {
       size_t begin = std::max(at, mine), end = std::min(at + bytes, mine + part);
@@ -323,8 +425,10 @@ Result ncclAlltoAll(const void *input, void *output, size_t count, int type, Com
   });
 }
 
-Result ncclAllGather(const void *input, void *output, size_t count, int type, Comm comm, Stream) {
-  return enter("ncclAllGather", [=] {
+Result ncclAllGather(const void *input, void *output, size_t count, int type, Comm comm, Stream stream) {
+  if (isSilent(stream))
+    return result::success;
+  return enter("ncclAllGather", comm, [=] {
     size_t all = count * bytesOf(type);
     auto *from = static_cast<const char *>(input), *to = static_cast<const char *>(output);
     if (from < to + size_t(comm->ranks) * all && from + all > to && from != to + size_t(comm->rank) * all)
@@ -337,11 +441,36 @@ Result ncclAllGather(const void *input, void *output, size_t count, int type, Co
 }
 
 Result ncclBroadcast(const void *input, void *output, size_t count, int type, int root, Comm comm, Stream) {
-  return enter("ncclBroadcast", [=] {
+  return enter("ncclBroadcast", comm, [=] {
     const void *from = comm->rank == root ? input : output;
     return move(comm, from, count * bytesOf(type), [=](size_t at, size_t bytes) {
       std::memcpy(static_cast<char *>(output) + at, comm->slot(root), bytes);
     });
+  });
+}
+
+/// One message between two ranks at a time, so a group has at most one, and its sends come first.
+Result ncclSend(const void *input, size_t count, int type, int peer, Comm comm, Stream) {
+  return enter("ncclSend", comm, [=] {
+    Mail &mail = comm->meeting->mail[comm->rank][peer];
+    if (count * bytesOf(type) > sizeof mail.bytes)
+      return Result(4);
+    if (!waitUntil([&] { return comm->isAborted || !mail.isFull; }) || comm->isAborted)
+      return Result(result::remoteError);
+    std::memcpy(mail.bytes, input, count * bytesOf(type));
+    mail.isFull = 1;
+    return Result(result::success);
+  });
+}
+
+Result ncclRecv(void *output, size_t count, int type, int peer, Comm comm, Stream) {
+  return enter("ncclRecv", comm, [=] {
+    Mail &mail = comm->meeting->mail[peer][comm->rank];
+    if (!waitUntil([&] { return comm->isAborted || mail.isFull; }) || comm->isAborted)
+      return Result(result::remoteError);
+    std::memcpy(output, mail.bytes, count * bytesOf(type));
+    mail.isFull = 0;
+    return Result(result::success);
   });
 }
 

@@ -20,12 +20,12 @@ CALL = re.compile(r"heddle_nccl\[\d+\]: rank (\d+) of (\d+): (\w+) (\d+) bytes, 
 class Run:
     """The program with the drop-in before it. `served[rank]` are (call, bytes, who, how), in order."""
 
-    def __init__(self, *words, ranks=2, preload=True, exit_code=0, **settings):
+    def __init__(self, *words, ranks=2, preload=True, exit_code=0, program="nccl-program", **settings):
         environment = {**os.environ, "HEDDLE_NCCL_LOG": "calls", "HEDDLE_NCCL_DEVICE": "host",
                        "TMPDIR": tempfile.gettempdir(), **settings}
         if preload:
             environment["LD_PRELOAD"] = str(DROP_IN)
-        done = subprocess.run([NCCL.parent / "nccl-program", *words, "--ranks", str(ranks)], env=environment, text=True,
+        done = subprocess.run([NCCL.parent / program, *words, "--ranks", str(ranks)], env=environment, text=True,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
         self.out, self.log = done.stdout, done.stderr
         self.served = collections.defaultdict(list)
@@ -105,6 +105,80 @@ class DropIn(unittest.TestCase):
             self.assertEqual(run.served[rank], [("AllReduce", 160, "heddle", "one_shot_packets")] * 2)
         self.assertIn("NCCL's own: 0 AllReduce, 2 AllGather", run.out)
 
+    def said(self, scenario, words=(), **options):
+        """What the ranks of nccl-faults print of their calls: said[rank][call] is "CODE: TEXT"."""
+        run = Run(scenario, *words, program="nccl-faults", **options)
+        said = collections.defaultdict(dict)
+        for rank, call, text in re.findall(r"rank (\d+): ([a-z ]+): (\d+: .*)", run.out):
+            said[int(rank)][call] = text
+        return said, run
+
+    def test_a_thread_aborts_what_another_waits_in(self):
+        said, _ = self.said("abort-heddle")
+        self.assertEqual(said[0], {"call": "6: heddle: its communicator was aborted", "abort": "0: "})
+        said, _ = self.said("abort-nccl")
+        self.assertEqual((said[0]["call"][:3], said[0]["abort"]), ("6: ", "0: "))
+        for _ in range(3):  # at any time: the fake NCCL ends a process that uses a handle after its end
+            said, _ = self.said("abort-many")
+            self.assertEqual(said, {rank: {"rounds": "0: "} for rank in (0, 1)})
+            said, _ = self.said("abort-offer")
+            self.assertEqual(said, {rank: {"abort": "0: "} for rank in (0, 1)})
+
+    def test_an_argument_that_is_wrong_on_one_rank(self):
+        text = "`output` is 0x0, and the address of 160 bytes of f32 at a multiple of 4 is wanted"
+        said, _ = self.said("argument", ranks=3)
+        self.assertEqual(said[1]["call"], f"5: heddle: {text}")
+        for rank in (0, 2):
+            self.assertRegex(said[rank]["call"], rf"6: heddle: rank 1 \(host:1, pid \d+\) ended the group: {text}$")
+        for rank in range(3):
+            self.assertRegex(said[rank]["state"], f"6: heddle: .*{text}$")
+
+    def test_a_rank_that_ends_without_ncclCommDestroy(self):
+        for scenario in ("leave-before-heddle", "leave-before-nccl", "leave-meanwhile"):
+            for ranks in (2, 3):
+                said, _ = self.said(scenario, ranks=ranks)
+                if ranks == 2:  # of more, another may have ended the group already
+                    self.assertEqual(said[0]["state before"], "0: ")
+                for rank in {0, ranks - 1} - {1}:
+                    self.assertRegex(said[rank]["call"], r"6: heddle: .*rank 1 \(host:1, pid \d+\) has left the group "
+                                                         r"after 3 launches")
+        said, run = self.said("leave-in-turn", ranks=3, HEDDLE_NCCL_LOG="off")
+        self.assertEqual((said, run.log), ({rank: {"done": "0: "} for rank in range(3)}, ""))
+
+    def test_ranks_that_do_not_come(self):
+        said, run = self.said("silence", words=("--device", "cuda"), HEDDLE_NCCL_DEVICE="cuda", FAKE_NCCL_SILENT="1",
+                              HEDDLE_CUDA_LIBRARY=str(BUILD / "test" / "fake-cuda.so"), HEDDLE_NCCL_SETUP="0.3")
+        for rank in (0, 1):
+            self.assertEqual(said[rank]["init"][:3], "2: ")
+            self.assertIn(f"rank {rank} of 2: the other ranks did not exchange what they are within 0.3 s", run.log)
+            self.assertIn(f"1024 bytes of device {rank} stay allocated: NCCL may still use them", run.log)
+
+    def test_random_programs_in_random_groups(self):
+        for seed in range(1, 4):
+            for ranks in (2, 3):
+                run = Run("--seed", str(seed), "--units", "60", program="nccl-fuzz", ranks=ranks, HEDDLE_NCCL_SETUP="20")
+                self.assertEqual(run.out.count("calls: #wrong 0"), ranks)
+                self.assertEqual(run.served[0], run.served[1])  # the last is in fewer communicators
+                self.assertEqual({who for _, _, who, _ in run.served[0]}, {"heddle", "nccl"})
+                self.assertIn("one of several in a group", {how for _, _, _, how in run.served[0]})
+
+    def test_every_type_and_reduction(self):
+        run = Run("--quick", program="nccl-matrix", HEDDLE_NCCL_BYTES="100000")
+        self.assertEqual(run.out.count("436 calls: #wrong 0"), 2)
+        self.assertEqual({how for _, _, who, how in run.served[0] if who == "nccl"}, {"no elements"})
+        self.assertEqual(len([who for _, _, who, _ in run.served[0] if who == "heddle"]), 268)
+
+    def test_the_reasons_are_documented(self):
+        root = pathlib.Path(__file__).resolve().parents[2]
+        source = "".join((root / "nccl" / name).read_text() for name in ("Entry.cpp", "DropIn.cpp"))
+        reasons = re.findall(r'\bno\("(\w[^"]*)"|: "(too large[^"]*)"|\? "(more than[^"]*)"|give\(isSame, "([^"]+)"|'
+                             r'performByNccl\(nullptr, call, "([^"]+)"', source)
+        reasons = {"".join(each) for each in reasons}
+        self.assertEqual(len(reasons), 7, reasons)
+        page = (root / "docs" / "nccl.md").read_text()
+        for reason in reasons:
+            self.assertIn(f"`{reason}", page)
+
     def test_what_makes_all_calls_ncclS(self):
         for settings, reason in [({"NCCL_ALGO": "Ring"}, "rank 0: NCCL_ALGO is set"),
                                  ({"HEDDLE_LIBRARY": "/nowhere/libheddle.so.0"}, "rank 0: /nowhere/libheddle.so.0: cannot open"),
@@ -119,7 +193,7 @@ class DropIn(unittest.TestCase):
 
     def test_ranks_whose_settings_differ(self):
         for setting, reason in [("HEDDLE_NCCL_BYTES=77", r"rank 2: its settings are `\d+ 77 .*`, and those of rank 0 `.*`"),
-                                ("HEDDLE_NCCL_RESERVE=7", r"rank 2: its settings are `.* 7 host`, and those of rank 0 `.*`"),
+                                ("HEDDLE_NCCL_RESERVE=7", r"rank 2: its settings are `.* 7 host .*`, and those of rank 0 `.*`"),
                                 ("NCCL_PROTO=LL", "rank 2: NCCL_PROTO is set")]:
             run = Run("basic", "--last", setting, ranks=3)
             for rank in range(3):

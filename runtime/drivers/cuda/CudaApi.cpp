@@ -118,6 +118,27 @@ GpuResult CudaApi::captureOf(gpu::Stream stream, uint64_t *id) const {
   return {streamGetCaptureInfo.symbol, result};
 }
 
+/// A node of its own, not a record in the stream, whose next kernel would wait for it. Source: the guide of CUDA's
+/// driver interface, event record nodes; NCCL orders its graphs the same way.
+GpuResult CudaApi::recordInGraph(gpu::Stream stream, gpu::Event event, gpu::GraphRecord &latest) const {
+  int status = 0;
+  unsigned long long id = 0;
+  cuda::Graph graph = nullptr;
+  const void **nodes = nullptr, *edges = nullptr;
+  size_t count = 0;
+  gpu::Result result = streamGetCaptureInfo(stream, &status, &id, &graph, &nodes, &edges, &count);
+  if (result || status == gpu::captureNone)
+    return {streamGetCaptureInfo.symbol, result};
+  std::vector<void *> before;
+  for (size_t i = 0; i < count; ++i)
+    before.push_back(const_cast<void *>(nodes[i]));
+  if (latest.capture == id && latest.node) // of several records the last is the one that counts
+    before.push_back(latest.node);
+  latest.capture = id;
+  result = graphAddEventRecord(&latest.node, graph, before.data(), before.size(), event);
+  return {graphAddEventRecord.symbol, result};
+}
+
 /// CUDA's devices keep all their memory coherent for their peers.
 GpuResult CudaApi::allocate(gpu::Address *address, size_t sizeBytes, Caching) const {
   return {memoryAllocate.symbol, memoryAllocate(address, sizeBytes)};

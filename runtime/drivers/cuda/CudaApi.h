@@ -118,6 +118,7 @@ inline constexpr int launchCooperative = 2, launchDependent = 6; ///< attributes
   X(functionGetParamInfo, cuFuncGetParamInfo, cuda::Function, size_t, size_t *, size_t *)                              \
   X(streamGetCaptureInfo, cuStreamGetCaptureInfo_v3, cuda::Stream, int *, unsigned long long *, cuda::Graph *,         \
     const void ***, const void **, size_t *)                                                                           \
+  X(graphAddEventRecord, cuGraphAddEventRecordNode, void **, cuda::Graph, void *const *, size_t, cuda::Event)          \
   X(threadExchangeCaptureMode, cuThreadExchangeStreamCaptureMode, int *)                                               \
   X(deviceGetUuid, cuDeviceGetUuid_v2, cuda::DeviceId *, cuda::DeviceNumber)                                           \
   X(memoryGranularity, cuMemGetAllocationGranularity, size_t *, const cuda::MemoryProperties *, int)                   \
@@ -152,6 +153,8 @@ public:
                      size_t sizeBytes, gpu::Stream stream) const override;
   GpuResult allocate(gpu::Address *address, size_t sizeBytes, Caching caching) const override;
   GpuResult captureOf(gpu::Stream stream, uint64_t *id) const override;
+  bool hasEventsAcrossGraphs() const override { return streamGetCaptureInfo && graphAddEventRecord; }
+  GpuResult recordInGraph(gpu::Stream stream, gpu::Event event, gpu::GraphRecord &latest) const override;
 
 #define HEDDLE_CUDA_MEMBER(name, symbol, ...) CudaFunction<__VA_ARGS__> name{nullptr};
   HEDDLE_CUDA_REQUIRED(HEDDLE_CUDA_MEMBER)

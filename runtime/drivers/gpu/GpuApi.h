@@ -61,6 +61,14 @@ struct Vendor {
   int unitCount, sharedPerBlock; ///< attributes of a device
 };
 
+inline constexpr unsigned waitExternal = 1; ///< in a graph, for a record of another one
+
+/// The latest record of an event in a graph that is being captured.
+struct GraphRecord {
+  uint64_t capture = 0;
+  void *node = nullptr;
+};
+
 } // namespace gpu
 
 // X(name, symbol of CUDA, symbol of HIP, parameter types). The fakes of the tests export the same list.
@@ -177,6 +185,15 @@ public:
     gpu::Result result = streamIsCapturing(stream, &status);
     *id = status != gpu::captureNone ? 1 : 0;
     return {streamIsCapturing.symbol, result};
+  }
+
+  /// Whether graphs may record events for each other.
+  virtual bool hasEventsAcrossGraphs() const { return false; }
+  /// Into the graph that the stream is being captured into: a record of the event, which comes after the work of the
+  /// stream so far, and after `latest` if that is of the same graph. Nothing waits for it.
+  virtual GpuResult recordInGraph(gpu::Stream, gpu::Event, gpu::GraphRecord &latest) const {
+    latest = {};
+    return {"", gpu::result::success};
   }
 
 #define HEDDLE_GPU_MEMBER(name, cudaSymbol, hipSymbol, ...) GpuFunction<__VA_ARGS__> name{nullptr};

@@ -21,6 +21,7 @@ public:
   gpu::Event raw() const { return handle; }
   /// `capture` is what the stream was capturing into, null for none. Called when the record is in the stream.
   void markRecorded(std::shared_ptr<const void> capture);
+  gpu::GraphRecord &graphRecord() { return latestInGraph; } ///< under the lock of who orders graphs by it
   enum class Place { Nowhere, Stream, SameCapture, OtherCapture };
   /// Where the latest record is, seen from a stream that captures into `capture`, or nothing.
   Place recordedIn(const std::shared_ptr<const void> &capture) const;
@@ -32,6 +33,7 @@ private:
   bool recorded = false;
   std::weak_ptr<const void> captured; ///< what the latest record was captured into
   bool wasCaptured = false;
+  gpu::GraphRecord latestInGraph;
 };
 
 /// Throws Error{Input} for none, and for one of another driver than that of `gpu`.

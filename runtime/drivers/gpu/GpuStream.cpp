@@ -236,6 +236,24 @@ void GpuStream::wait(const std::shared_ptr<Event> &event) {
   enqueue(gpu.api.streamWaitEvent, handle, own->raw(), 0u);
 }
 
+void GpuStream::waitAcrossGraphs(const std::shared_ptr<Event> &event) {
+  auto own = requireGpuEvent(event, gpu);
+  if (!gpu.api.hasEventsAcrossGraphs())
+    return;
+  GpuScope scope(gpu);
+  std::lock_guard lock(mutex);
+  enqueue(gpu.api.streamWaitEvent, handle, own->raw(), gpu::waitExternal);
+}
+
+void GpuStream::recordAcrossGraphs(const std::shared_ptr<Event> &event) {
+  auto own = requireGpuEvent(event, gpu);
+  if (!gpu.api.hasEventsAcrossGraphs())
+    return;
+  GpuScope scope(gpu);
+  std::lock_guard lock(mutex);
+  gpu.api.check(gpu.name, gpu.api.recordInGraph(handle, own->raw(), own->graphRecord()));
+}
+
 void GpuStream::hostFunction(std::function<void()> function) {
   GpuScope scope(gpu);
   std::lock_guard lock(mutex);

@@ -28,6 +28,8 @@ public:
   void launch(Graph &graph) override;
   void record(const std::shared_ptr<Event> &event) override;
   void wait(const std::shared_ptr<Event> &event) override;
+  void waitAcrossGraphs(const std::shared_ptr<Event> &event) override;
+  void recordAcrossGraphs(const std::shared_ptr<Event> &event) override;
   void hostFunction(std::function<void()> function) override;
   void beginCapture() override;
   std::unique_ptr<Graph> endCapture() override;
