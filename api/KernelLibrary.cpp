@@ -159,14 +159,19 @@ std::string libraryKernelAsJson(const std::string &input) {
   }
   for (const ResultForm &form : kernel.forms) {
     Json extents = Json::array();
-    for (const ResultExtent &extent : form.extents)
-      extents.push_back({{"of", extent.of}, {"times", extent.times}, {"per", extent.per}});
+    for (const ResultExtent &extent : form.extents) {
+      Json made = {{"of", extent.of}, {"times", extent.times}, {"per", extent.per}};
+      if (!extent.unit.empty())
+        made.update({{"plus", extent.plus}, {"unit", extent.unit}});
+      extents.push_back(made);
+    }
     json["results"].push_back({{"name", form.result},
                                {"type", form.type},
                                {"extents", extents},
                                {"option", form.option},
                                {"values", form.values}});
   }
+  json["options"] = Json::array();
   for (const Option &option : kernel.options)
     json["options"].push_back({{"name", option.name}, {"values", option.values}, {"default", option.standard}});
   for (const TileParameter &tile : kernel.tiles)

@@ -30,6 +30,7 @@ import triton_kernels
 from triton_kernels import ROOT, Cuda, Refusal, numbers, say
 
 MOST = np.float32(448)
+ELEMENTS = {"f32": np.float32, "f16": np.float16, "bf16": np.uint16, "i32": np.int32}  # others are bytes
 
 
 # ---- The contract, in NumPy. ----
@@ -116,6 +117,102 @@ class Matmul(Case):
         return bad
 
 
+ROW_TILES = {"block_m": [1, 4, 16], "block_k": [512, 1024, 2048], "warps": [1, 2, 4, 8]}
+
+
+class Moved(Case):
+    """Kernels that move rows of bf16. `make` gives the inputs, and for each row of the result the one of the input, or -1: zeros."""
+
+    def __init__(self, kernel, extents, options, make):
+        super().__init__(kernel, extents, None, options=options, tiles=ROW_TILES)
+        self.make, self.sources = make, None
+
+    def inputs(self):
+        arrays, self.sources = self.make()
+        return arrays
+
+    def wrong(self, inputs, results):
+        given, made = next(iter(inputs.values())), next(iter(results.values()))
+        return sum(int(not np.array_equal(made[row], given[self.sources[row]] if self.sources[row] >= 0 else 0 * made[row]))
+                   for row in sampled(len(made)))
+
+
+def padded_groups(M, G, align):
+    """Ends of groups of any sizes, where the padded ones start, the rows with room for any groups, and the source of each."""
+    ends = offsets(M, G, 1)
+    sizes = np.diff(ends, prepend=0)
+    starts = np.cumsum(-(-sizes // align) * align) - -(-sizes // align) * align
+    sources = np.full(-(-(M + G * align) // align) * align, -1)
+    for start, size, end in zip(starts, sizes, ends):
+        sources[start : start + size] = np.arange(end - size, end)
+    return ends, starts.astype(np.int32), sources
+
+
+def pad(M, K, G, align=32):
+    def make():
+        ends, _, sources = padded_groups(M, G, align)
+        return {"x": numbers(M * K, 5, "bf16").reshape(M, K), "offs": ends}, sources
+
+    return Moved("token_group_pad", {"M": M, "K": K, "G": G}, {"align": align}, make)
+
+
+def unpad(M, K, G, align=32):
+    P = -(-(M + G * align) // align) * align
+
+    def make():
+        ends, starts, sources = padded_groups(M, G, align)
+        back = np.flatnonzero(sources >= 0)
+        return {"padded": numbers(P * K, 5, "bf16").reshape(P, K), "offs": ends, "starts": starts}, back
+
+    return Moved("token_group_unpad", {"P": P, "K": K, "G": G}, {"rows": M}, make)
+
+
+def permute(M, K, E, align=32):
+    L = -(-(M + E * align) // align) * align
+
+    def make():
+        sources = np.random.default_rng(8).permutation(np.concatenate([np.arange(M), np.full(L - M, -1)]))
+        return {"x": numbers(M * K, 5, "bf16").reshape(M, K), "indices": sources.astype(np.int32)}, sources
+
+    return Moved("permute_rows", {"M": M, "K": K, "L": L}, {}, make)
+
+
+def unpermute(M, K, E, align=32):
+    L = -(-(M + E * align) // align) * align
+
+    def make():
+        sources = np.random.default_rng(8).permutation(np.concatenate([np.arange(M), np.full(L - M, -1)]))
+        back = np.empty(M, np.int64)
+        back[sources[sources >= 0]] = np.flatnonzero(sources >= 0)
+        return {"y": numbers(L * K, 5, "bf16").reshape(L, K), "indices": sources.astype(np.int32)}, back
+
+    return Moved("unpermute_rows", {"L": L, "K": K}, {"rows": M}, make)
+
+
+class Indices(Case):
+    """Indices of `tokens` rows from R ranks for E experts, all about as many."""
+
+    def __init__(self, R, E, tokens, align=32):
+        super().__init__("permute_indices", {"R": R, "E": E}, None, options={"length": tokens + E * align, "align": align},
+                         tiles={"block": [128, 256, 512, 1024], "warps": [1, 2, 4, 8]})
+        self.tokens = tokens
+
+    def inputs(self):
+        R, E = self.extents["R"], self.extents["E"]
+        return {"counts": np.diff(offsets(self.tokens, R * E, 1), prepend=0).astype(np.int32).reshape(R, E)}
+
+    def wrong(self, inputs, results):
+        counts, align = inputs["counts"].astype(np.int64), self.options["align"]
+        first = np.cumsum(counts).reshape(counts.shape) - counts
+        wanted = np.full(self.options["length"], -1)
+        at = 0
+        for e in range(counts.shape[1]):
+            rows = np.concatenate([np.arange(first[r, e], first[r, e] + counts[r, e]) for r in range(counts.shape[0])])
+            wanted[at : at + len(rows)] = rows
+            at += max(align, -(-len(rows) // align) * align)
+        return int(np.sum(results["indices"] != wanted)) + int(results["ends"][-1] != at)
+
+
 def sampled(count, seed=1, most=40):
     return np.unique(np.concatenate([[0, count - 1], np.random.default_rng(seed).integers(0, count, most)]))
 
@@ -192,6 +289,8 @@ CASES = {
     "colwise_3d": [colwise_3d(16, 5120, 8192)],
     "jagged_colwise": [jagged_colwise(16640, 5120, 16), jagged_colwise(32768, 7168, 32), jagged_colwise(32768, 2048, 128)],
     "jagged_rowwise": [jagged_rowwise(5120, 16640, 16), jagged_rowwise(7168, 32768, 32)],
+    "rows": [pad(131072, 7168, 8), unpad(131072, 7168, 8), permute(131072, 7168, 8), unpermute(131072, 7168, 8),
+             Indices(8, 32, 131072)],
     "int4_matmul": [Matmul(1, 4096, 4096), Matmul(16, 4096, 4096), Matmul(64, 8192, 8192), Matmul(2048, 4096, 4096),
                     Matmul(4096, 8192, 8192)],
 }
@@ -312,8 +411,7 @@ class Call:
         arrays = {}
         for name, array in self.plan["results"].items():
             data = self.cuda.read(self.addresses[name], np.empty(array["bytes"], np.uint8))
-            arrays[name] = data.view({"f32": np.float32, "f16": np.float16}.get(array["type"], np.uint8)
-                                     ).reshape(array["shape"])
+            arrays[name] = data.view(ELEMENTS.get(array["type"], np.uint8)).reshape(array["shape"])
         return arrays
 
 

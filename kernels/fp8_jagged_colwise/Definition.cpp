@@ -93,8 +93,8 @@ const LibraryKernel fp8JaggedColwise = {
     .forms = {{"q", "option dtype", {{"N"}, {"K"}}}, {"scales", "f32", {{"G"}, {"N"}}}},
     .plan = plan,
     .reference = [](const Call &call, HostArrays &arrays) { jaggedReference(call, arrays, false); },
-    .contents = makeOffsets,
-    .checkContents = checkOffsets,
+    .contents = makeOffsetsOfK,
+    .checkContents = checkOffsetsOfK,
     .tuning = {.counts = {"K"}, .example = {{"K", 256}, {"N", 256}, {"G", 4}}},
 };
 

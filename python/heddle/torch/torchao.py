@@ -83,10 +83,14 @@ def triton_fp8_per_group_colwise_scales_dual(hp_tensor_1: torch.Tensor, hp_tenso
 # ---- torchao.prototype.mx_formats.kernels ----
 
 
-def _mx(x: torch.Tensor, dim: int, scaling_mode: Any) -> Pair:
+def _mode(scaling_mode: Any) -> str:
     mode = str(getattr(scaling_mode, "value", scaling_mode)).lower()
     _require(mode in ("floor", "rceil"), f"the scaling mode is {mode}, and the library has floor and rceil")
-    q, scales = _ops["mxfp8_quantise"](x, dim=dim, mode=mode)
+    return mode
+
+
+def _mx(x: torch.Tensor, dim: int, scaling_mode: Any) -> Pair:
+    q, scales = _ops["mxfp8_quantise"](x, dim=dim, mode=_mode(scaling_mode))
     return q, scales.view(torch.float8_e8m0fnu)
 
 
@@ -152,6 +156,44 @@ def mxfp8_quantize_2d_32x1_cutedsl(x: torch.Tensor, block_size: int = 32, scalin
     return q.t(), blocked(scales).flatten() if blocked_scale_output else scales
 
 
+def fused_pad_token_groups_cuda(inputs: torch.Tensor, offsets: torch.Tensor, alignment_size: int = 32):
+    return _ops["token_group_pad"](inputs, offsets, align=alignment_size)
+
+
+def fused_unpad_token_groups_cuda(inputs: torch.Tensor, offsets: torch.Tensor, padded_group_start_offsets: torch.Tensor,
+                                  num_tokens: int, alignment_size: int = 32) -> torch.Tensor:
+    return _ops["token_group_unpad"](inputs, offsets, padded_group_start_offsets, rows=num_tokens)
+
+
+# ---- torchao.prototype.moe_training.ep ----
+
+
+def generate_permute_indices(tokens_per_expert_group: torch.Tensor, experts_per_rank: int, num_ranks: int, max_len: int,
+                             alignment: int, use_cpu: bool = False):
+    _require(tokens_per_expert_group.dtype in (torch.int32, torch.int64),
+             f"the counts are of {tokens_per_expert_group.dtype}, and the library has int32 and int64")
+    least = experts_per_rank * alignment
+    _require(max_len >= least, f"max_len is {max_len}, and the library wants {least} or more")
+    return _ops["permute_indices"](tokens_per_expert_group.reshape(num_ranks, experts_per_rank).contiguous(), length=max_len,
+                                   align=alignment)
+
+
+def permute_and_pad(x: torch.Tensor, num_tokens_per_expert: torch.Tensor, ep_degree: int, num_local_experts: int,
+                    alignment: int):
+    rows = x.shape[0] + num_local_experts * alignment
+    indices, sizes, ends = generate_permute_indices(num_tokens_per_expert, num_local_experts, ep_degree,
+                                                    -(-rows // alignment) * alignment, alignment)
+    shape = torch.Size((x.shape[0] + 1, x.shape[1]))  # torchao counts its row of zeros
+    return shape, _ops["permute_rows"](x, indices), indices, sizes, ends
+
+
+def _triton_permute_bwd(grad_output: torch.Tensor, permuted_indices: torch.Tensor, original_rows: int,
+                        original_cols: int) -> torch.Tensor:
+    _require(grad_output.shape[1] == original_cols,
+             f"the gradient has {grad_output.shape[1]} columns, and {original_cols} are wanted")
+    return _ops["unpermute_rows"](grad_output, permuted_indices, rows=original_rows)
+
+
 # ---- torchao.prototype.blockwise_fp8_training.kernels ----
 
 
@@ -201,7 +243,11 @@ SERVED: Dict[str, List[Callable[..., Any]]] = {
         triton_fp8_colwise_3d_scale_and_cast, triton_fp8_rowwise_2d_scale_and_cast],
     _KERNELS + "jagged_float8_scales": [
         triton_fp8_per_group_rowwise_scales, triton_fp8_per_group_colwise_scales, triton_fp8_per_group_colwise_scales_dual],
-    _KERNELS + "mxfp8.quant": [mxfp8_quantize_2d_1x32_cutedsl, mxfp8_quantize_2d_32x1_cutedsl],
+    _KERNELS + "mxfp8.quant": [
+        mxfp8_quantize_2d_1x32_cutedsl, mxfp8_quantize_2d_32x1_cutedsl, fused_pad_token_groups_cuda,
+        fused_unpad_token_groups_cuda],
+    "torchao.prototype.moe_training.ep.kernels": [generate_permute_indices],
+    "torchao.prototype.moe_training.ep.permute": [permute_and_pad, _triton_permute_bwd],
     "torchao.prototype.mx_formats.kernels": [
         triton_to_mxfp8_dim0, triton_to_mxfp8_dim1, mxfp8_quantize_cuda, triton_mxfp8_dequant_dim0],
     "torchao.prototype.blockwise_fp8_training.kernels": [
