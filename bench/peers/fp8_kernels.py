@@ -282,6 +282,30 @@ def jagged_colwise(K, N, G):
     return jagged("jagged_colwise", {"K": K, "N": N, "G": G}, "N", JAGGED_COLUMNS)
 
 
+class Dual(Case):
+    """fp8_jagged_colwise of two matrices in one launch."""
+
+    def __init__(self, K, N1, N2, G):
+        super().__init__("fp8_jagged_colwise_dual", {"K": K, "N1": N1, "N2": N2, "G": G}, lambda inputs: (),
+                         tiles=JAGGED_COLUMNS, groups=K)
+
+    def inputs(self):
+        K, N1, N2, G = self.extents.values()
+        return {"x1": numbers(K * N1, 5, "bf16").reshape(K, N1), "x2": numbers(K * N2, 6, "bf16").reshape(K, N2),
+                "offs": offsets(K, G)}
+
+    def wrong(self, inputs, results):
+        bad = 0
+        for which in "12":
+            lines = self.extents["N" + which]
+            for place in sampled(lines * self.extents["G"]):
+                g, n = divmod(int(place), lines)
+                group = group_of(inputs, g)
+                expected, scale = quantise(floats(np.ascontiguousarray(inputs["x" + which][group, n])), True)
+                bad += int(not np.array_equal(results["q" + which][n, group], expected) or results["scales" + which][g, n] != scale)
+        return bad
+
+
 CASES = {
     "rowwise_2d": [rowwise_2d(16640, 5120), rowwise_2d(32768, 7168), rowwise_2d(131072, 2048)],
     "rowwise_3d": [rowwise_3d(*shape, method) for shape in [(1, 5120, 8192), (16, 5120, 8192), (32, 7168, 4096)]
@@ -289,6 +313,7 @@ CASES = {
     "colwise_3d": [colwise_3d(16, 5120, 8192)],
     "jagged_colwise": [jagged_colwise(16640, 5120, 16), jagged_colwise(32768, 7168, 32), jagged_colwise(32768, 2048, 128)],
     "jagged_rowwise": [jagged_rowwise(5120, 16640, 16), jagged_rowwise(7168, 32768, 32)],
+    "jagged_dual": [Dual(16640, 5120, 2048, 64), Dual(32768, 5120, 5120, 128)],
     "rows": [pad(131072, 7168, 8), unpad(131072, 7168, 8), permute(131072, 7168, 8), unpermute(131072, 7168, 8),
              Indices(8, 32, 131072)],
     "int4_matmul": [Matmul(1, 4096, 4096), Matmul(16, 4096, 4096), Matmul(64, 8192, 8192), Matmul(2048, 4096, 4096),

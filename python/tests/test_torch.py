@@ -53,6 +53,7 @@ if torch is not None:
         "fp8_blockwise": [((numbers(130, 256),), {"block": block}) for block in ("1x128", "128x1", "128x128")],
         "fp8_colwise_3d": [((numbers(2, 48, 32).transpose(1, 2),), {"pow2": True})],
         "fp8_jagged_colwise": [((numbers(8, 16), offs), {})],
+        "fp8_jagged_colwise_dual": [((numbers(8, 16), numbers(8, 32, dtype=torch.bfloat16), offs), {"pow2": True})],
         "fp8_jagged_rowwise": [((numbers(16, 8), offs), {"dtype": torch.float8_e5m2})],
         "fp8_rowwise_2d": [((numbers(5, 64, dtype=torch.bfloat16),), {"pow2": True, "nan": "ignore"})],
         "fp8_rowwise_3d": [((numbers(2, 48, 32).transpose(1, 2),), {"method": method}) for method in ("atomic", "reduction")],

@@ -75,9 +75,9 @@ def triton_fp8_per_group_colwise_scales(hp_tensor: torch.Tensor, offsets: torch.
 def triton_fp8_per_group_colwise_scales_dual(hp_tensor_1: torch.Tensor, hp_tensor_2: torch.Tensor, offsets: torch.Tensor,
                                              output_dtype: torch.dtype = torch.float8_e4m3fn,
                                              round_scales_to_power_of_2: bool = False):
-    """Two calls, one after the other."""
-    first = triton_fp8_per_group_colwise_scales(hp_tensor_1, offsets, output_dtype, round_scales_to_power_of_2)
-    return first + triton_fp8_per_group_colwise_scales(hp_tensor_2, offsets, output_dtype, round_scales_to_power_of_2)
+    q1, scales1, q2, scales2 = _ops["fp8_jagged_colwise_dual"](hp_tensor_1, hp_tensor_2, offsets, dtype=output_dtype,
+                                                               pow2=round_scales_to_power_of_2)
+    return q1.t(), scales1.flatten(), q2.t(), scales2.flatten()
 
 
 # ---- torchao.prototype.mx_formats.kernels ----
