@@ -306,6 +306,30 @@ class Dual(Case):
         return bad
 
 
+def mx_3d(E, M, K):
+    """Blocks of 32x1, scales by rceil."""
+    return Mx3d("mxfp8_quantise_3d", {"E": E, "M": M, "K": K}, None, options={"mode": "rceil"},
+                tiles={"block_m": [32, 64, 128], "block_k": [32, 64, 128], "warps": [1, 2, 4, 8]})
+
+
+class Mx3d(Case):
+    def inputs(self):
+        E, M, K = self.extents.values()
+        return {"x": numbers(E * M * K, 5, "bf16").reshape(E, M, K)}
+
+    def wrong(self, inputs, results):
+        E, M, K = self.extents.values()
+        bad = 0
+        for place in sampled(E * K):
+            e, k = divmod(int(place), K)
+            blocks = floats(np.ascontiguousarray(inputs["x"][e, :, k])).reshape(M // 32, 32)
+            exponents = np.ceil(np.log2((np.abs(blocks).max(1) / MOST).astype(np.float64)))
+            codes = fp8_codes(np.clip(blocks * np.exp2(-exponents)[:, None], -MOST, MOST).astype(np.float32))
+            bad += int(not np.array_equal(results["q"][e, k], codes.reshape(M)) or
+                       not np.array_equal(results["scales"][e, k], exponents + 127))
+        return bad
+
+
 CASES = {
     "rowwise_2d": [rowwise_2d(16640, 5120), rowwise_2d(32768, 7168), rowwise_2d(131072, 2048)],
     "rowwise_3d": [rowwise_3d(*shape, method) for shape in [(1, 5120, 8192), (16, 5120, 8192), (32, 7168, 4096)]
@@ -314,6 +338,7 @@ CASES = {
     "jagged_colwise": [jagged_colwise(16640, 5120, 16), jagged_colwise(32768, 7168, 32), jagged_colwise(32768, 2048, 128)],
     "jagged_rowwise": [jagged_rowwise(5120, 16640, 16), jagged_rowwise(7168, 32768, 32)],
     "jagged_dual": [Dual(16640, 5120, 2048, 64), Dual(32768, 5120, 5120, 128)],
+    "mxfp8_3d": [mx_3d(8, 2048, 7168)],
     "rows": [pad(131072, 7168, 8), unpad(131072, 7168, 8), permute(131072, 7168, 8), unpermute(131072, 7168, 8),
              Indices(8, 32, 131072)],
     "int4_matmul": [Matmul(1, 4096, 4096), Matmul(16, 4096, 4096), Matmul(64, 8192, 8192), Matmul(2048, 4096, 4096),

@@ -62,7 +62,9 @@ if torch is not None:
                           torch.ones(2, 64, dtype=torch.float16), torch.zeros(2, 64, dtype=torch.float16)),
                          {"transposed": transposed}) for transposed in (False, True)],
         "mxfp8_dequantise": [((numbers(4, 64).to(torch.float8_e4m3fn), torch.full((4, 2), 127, dtype=torch.uint8)), {})],
+        "mxfp8_dequantise_3d": [((numbers(2, 4, 64).to(torch.float8_e4m3fn), torch.full((2, 4, 2), 127, dtype=torch.uint8)), {})],
         "mxfp8_quantise": [((numbers(64, 32),), {"dim": dim, "mode": "rceil"}) for dim in (0, 1)],
+        "mxfp8_quantise_3d": [((numbers(2, 64, 32),), {"block": block}) for block in ("32x1", "32x32")],
         "permute_indices": [((torch.tensor([[1, 0, 3], [2, 2, 0]]),), {"length": 40, "align": 8})],
         "permute_rows": [((numbers(5, 16), torch.tensor([3, -1, 0, 4, 1, -1, 2])), {})],
         "token_group_pad": [((numbers(8, 16), offs), {"align": 4})],
@@ -301,6 +303,8 @@ class Torchao(unittest.TestCase):
             self.assertEqual((q.shape, q.stride(), scales.shape), ((8, 16), (1, 8), (48,)))
             four = self.kernels.triton_fp8_per_group_colwise_scales_dual(numbers(8, 16), numbers(8, 32), offs)
             self.assertEqual([each.shape for each in four], [(8, 16), (48,), (8, 32), (96,)])
+            q, scales = self.kernels.mxfp8_quantize_cuda_3d(numbers(2, 64, 96), scale_block_dim2=32, blocked_scale_output=False)
+            self.assertEqual((q.shape, q.stride(), scales.shape), ((2, 64, 96), (64 * 96, 1, 64), (2, 2, 3)))
             q, scales = self.kernels.triton_to_mxfp8_dim1(numbers(128, 256))
             self.assertEqual((q.shape, q.stride(), scales.shape), ((128, 256), (1, 128), (256, 4)))
             q, scales = self.kernels.triton_fp8_blockwise_weight_quant_rhs(numbers(256, 128))

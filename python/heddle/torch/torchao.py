@@ -165,6 +165,18 @@ def fused_unpad_token_groups_cuda(inputs: torch.Tensor, offsets: torch.Tensor, p
     return _ops["token_group_unpad"](inputs, offsets, padded_group_start_offsets, rows=num_tokens)
 
 
+def mxfp8_quantize_cuda_3d(x: torch.Tensor, block_size: int = 32, scale_block_dim1: int = 32, scale_block_dim2: int = 1,
+                           scaling_mode: str = "rceil", stage_count: int = 2, blocked_scale_output: bool = True) -> Pair:
+    _require(block_size == 32 and scale_block_dim1 == 32 and scale_block_dim2 in (1, 32),
+             f"the blocks are {scale_block_dim1}x{scale_block_dim2}, and the library has 32x1 and 32x32")
+    q, scales = _ops["mxfp8_quantise_3d"](x, block=f"32x{scale_block_dim2}", mode=_mode(scaling_mode))
+    scales = scales.view(torch.float8_e8m0fnu)
+    if not blocked_scale_output:
+        return q.transpose(-2, -1), scales.transpose(-2, -1).contiguous()
+    from torchao.prototype.moe_training.kernels.mxfp8.quant import torch_to_blocked_per_group_3d
+    return q.transpose(-2, -1), torch_to_blocked_per_group_3d(scales.repeat_interleave(scale_block_dim2, dim=1))
+
+
 # ---- torchao.prototype.moe_training.ep ----
 
 
@@ -244,7 +256,7 @@ SERVED: Dict[str, List[Callable[..., Any]]] = {
     _KERNELS + "jagged_float8_scales": [
         triton_fp8_per_group_rowwise_scales, triton_fp8_per_group_colwise_scales, triton_fp8_per_group_colwise_scales_dual],
     _KERNELS + "mxfp8.quant": [
-        mxfp8_quantize_2d_1x32_cutedsl, mxfp8_quantize_2d_32x1_cutedsl, fused_pad_token_groups_cuda,
+        mxfp8_quantize_2d_1x32_cutedsl, mxfp8_quantize_2d_32x1_cutedsl, mxfp8_quantize_cuda_3d, fused_pad_token_groups_cuda,
         fused_unpad_token_groups_cuda],
     "torchao.prototype.moe_training.ep.kernels": [generate_permute_indices],
     "torchao.prototype.moe_training.ep.permute": [permute_and_pad, _triton_permute_bwd],
