@@ -113,8 +113,11 @@ bool isLibraryKernel(const std::string &input) {
 std::string describeLibraryKernel(const std::string &input) {
   std::string name = input.substr(kernelPrefix.size()), text;
   if (name.empty() || name == "list") {
+    size_t width = 0;
     for (const LibraryKernel *kernel : allKernels())
-      text += fmt::format("kernel:{:<22} {}\n", kernel->name, kernel->sentence);
+      width = std::max(width, kernel->name.size());
+    for (const LibraryKernel *kernel : allKernels())
+      text += fmt::format("kernel:{:<{}} {}\n", kernel->name, width, kernel->sentence);
     return text;
   }
   const LibraryKernel &kernel = libraryKernelOf(input);

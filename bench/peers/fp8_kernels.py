@@ -117,6 +117,52 @@ class Matmul(Case):
         return bad
 
 
+def fp8_numbers(count, seed):
+    """Codes of f8E4M3FN, of numbers below 2, about as many of each."""
+    random = np.random.default_rng(seed)
+    return (random.integers(0, 0x40, count) | random.integers(0, 2, count) << 7).astype(np.uint8)
+
+
+class GroupedMatmul(Case):
+    """FP8 with scales of rows; groups of rows, each with weights, or groups along the sum, each with a result."""
+
+    elements = "f8E4M3FN"
+
+    def __init__(self, M, N, K, G, along_sum=False):
+        super().__init__("fp8_grouped_matmul_2d_2d" if along_sum else "fp8_grouped_matmul_2d_3d",
+                         {"M": M, "N": N, "K": K, "G": G}, None,
+                         tiles={"block_m": [64, 128], "block_n": [64, 128], "block_k": [64, 128], "warps": [4, 8],
+                                "stages": [2, 3, 4]})
+        self.along_sum = along_sum
+
+    def inputs(self):
+        M, N, K, G = self.extents.values()
+        right = (N, K) if self.along_sum else (G, N, K)
+        random = np.random.default_rng(9)
+        left_scales = random.random((G, M) if self.along_sum else M, np.float32)
+        return {"left": fp8_numbers(M * K, 7).reshape(M, K), "right": fp8_numbers(int(np.prod(right)), 8).reshape(right),
+                "left_scales": left_scales, "right_scales": random.random((G, N), np.float32),
+                "offs": offsets(K if self.along_sum else M, G)}
+
+    def wrong(self, inputs, results):
+        """Samples that differ by more than the rounding to bf16 and of the sums."""
+        values, bad = triton_kernels.fp8_values().astype(np.float64), 0
+        for g in range(self.extents["G"]):
+            group = group_of(inputs, g)
+            for n in sampled(self.extents["N"], g, 4):
+                if self.along_sum:
+                    rows = sampled(self.extents["M"])
+                    sums = values[inputs["left"][rows, group]] @ values[inputs["right"][n, group]]
+                    wanted, made = sums * inputs["left_scales"][g, rows], results["c"][g, rows, n]
+                else:
+                    rows = np.arange(group.start, group.stop)[:40]
+                    sums = values[inputs["left"][rows]] @ values[inputs["right"][g, n]]
+                    wanted, made = sums * inputs["left_scales"][rows], results["c"][rows, n]
+                wanted = wanted * inputs["right_scales"][g, n]
+                bad += int(np.sum(np.abs(floats(made) - wanted) > 1e-2 * np.abs(wanted) + 1e-2))
+        return bad
+
+
 ROW_TILES = {"block_m": [1, 4, 16], "block_k": [512, 1024, 2048], "warps": [1, 2, 4, 8]}
 
 
@@ -339,6 +385,7 @@ CASES = {
     "jagged_rowwise": [jagged_rowwise(5120, 16640, 16), jagged_rowwise(7168, 32768, 32)],
     "jagged_dual": [Dual(16640, 5120, 2048, 64), Dual(32768, 5120, 5120, 128)],
     "mxfp8_3d": [mx_3d(8, 2048, 7168)],
+    "grouped_matmul": [GroupedMatmul(32768, 2048, 7168, 8), GroupedMatmul(7168, 2048, 32768, 8, along_sum=True)],
     "rows": [pad(131072, 7168, 8), unpad(131072, 7168, 8), permute(131072, 7168, 8), unpermute(131072, 7168, 8),
              Indices(8, 32, 131072)],
     "int4_matmul": [Matmul(1, 4096, 4096), Matmul(16, 4096, 4096), Matmul(64, 8192, 8192), Matmul(2048, 4096, 4096),

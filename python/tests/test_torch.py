@@ -52,6 +52,10 @@ if torch is not None:
         "amax": [((numbers(5, 64),), {})],
         "fp8_blockwise": [((numbers(130, 256),), {"block": block}) for block in ("1x128", "128x1", "128x128")],
         "fp8_colwise_3d": [((numbers(2, 48, 32).transpose(1, 2),), {"pow2": True})],
+        "fp8_grouped_matmul_2d_2d": [((numbers(16, 32).to(torch.float8_e4m3fn), numbers(8, 32).to(torch.float8_e4m3fn),
+                                       numbers(3, 16), numbers(3, 8), 4 * offs), {})],
+        "fp8_grouped_matmul_2d_3d": [((numbers(8, 32).to(torch.float8_e5m2), numbers(3, 16, 32).to(torch.float8_e5m2),
+                                       numbers(8), numbers(3, 16), offs), {"dtype": torch.float32, "scales": "forward"})],
         "fp8_jagged_colwise": [((numbers(8, 16), offs), {})],
         "fp8_jagged_colwise_dual": [((numbers(8, 16), numbers(8, 32, dtype=torch.bfloat16), offs), {"pow2": True})],
         "fp8_jagged_rowwise": [((numbers(16, 8), offs), {"dtype": torch.float8_e5m2})],
@@ -309,6 +313,22 @@ class Torchao(unittest.TestCase):
             self.assertEqual((q.shape, q.stride(), scales.shape), ((128, 256), (1, 128), (256, 4)))
             q, scales = self.kernels.triton_fp8_blockwise_weight_quant_rhs(numbers(256, 128))
             self.assertEqual((q.stride(), scales.shape, scales.stride()), ((1, 256), (2, 1), (1, 2)))
+
+    def test_scaled_grouped_mm(self):
+        mm, fp8 = self.ours.scaled_grouped_mm, torch.float8_e4m3fn
+        a, b = numbers(8, 32), numbers(3, 16, 32)
+        (qa, sa), (qb, sb) = ops.fp8_rowwise_2d(a), ops.fp8_colwise_3d(b.transpose(1, 2))
+        c = mm(qa, qb.transpose(1, 2), sa.reciprocal(), sb.reciprocal(), offs, out_dtype=torch.float32)
+        plain = torch.cat([rows @ weights.t() for rows, weights in zip(a.split([3, 0, 5]), b)])
+        self.assertLess((c - plain).abs().max(), 0.05 * plain.abs().max())
+        gradient = numbers(8, 16)
+        q1, s1, q2, s2 = self.ours.triton_fp8_per_group_colwise_scales_dual(gradient, a, offs, fp8)
+        c = mm(q1.t(), q2, s1.reciprocal(), s2.reciprocal(), offs)
+        plain = torch.stack([left.t() @ right for left, right in zip(gradient.split([3, 0, 5]), a.split([3, 0, 5]))])
+        self.assertEqual((c.shape, c.dtype), ((3, 16, 32), torch.bfloat16))
+        self.assertLess((c.float() - plain).abs().max(), 0.05 * plain.abs().max())
+        with self.assertRaisesRegex(heddle.InputError, "`bias` and `scale_result` are not supported"):
+            mm(qa, qb.transpose(1, 2), sa, sb, offs, bias=sa)
 
     def test_groups_and_orders_of_tokens(self):
         x = numbers(8, 16)
