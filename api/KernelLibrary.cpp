@@ -113,8 +113,11 @@ bool isLibraryKernel(const std::string &input) {
 std::string describeLibraryKernel(const std::string &input) {
   std::string name = input.substr(kernelPrefix.size()), text;
   if (name.empty() || name == "list") {
+    size_t width = 0;
     for (const LibraryKernel *kernel : allKernels())
-      text += fmt::format("kernel:{:<22} {}\n", kernel->name, kernel->sentence);
+      width = std::max(width, kernel->name.size());
+    for (const LibraryKernel *kernel : allKernels())
+      text += fmt::format("kernel:{:<{}} {}\n", kernel->name, width, kernel->sentence);
     return text;
   }
   const LibraryKernel &kernel = libraryKernelOf(input);
@@ -159,14 +162,19 @@ std::string libraryKernelAsJson(const std::string &input) {
   }
   for (const ResultForm &form : kernel.forms) {
     Json extents = Json::array();
-    for (const ResultExtent &extent : form.extents)
-      extents.push_back({{"of", extent.of}, {"times", extent.times}, {"per", extent.per}});
+    for (const ResultExtent &extent : form.extents) {
+      Json made = {{"of", extent.of}, {"times", extent.times}, {"per", extent.per}};
+      if (!extent.unit.empty())
+        made.update({{"plus", extent.plus}, {"unit", extent.unit}});
+      extents.push_back(made);
+    }
     json["results"].push_back({{"name", form.result},
                                {"type", form.type},
                                {"extents", extents},
                                {"option", form.option},
                                {"values", form.values}});
   }
+  json["options"] = Json::array();
   for (const Option &option : kernel.options)
     json["options"].push_back({{"name", option.name}, {"values", option.values}, {"default", option.standard}});
   for (const TileParameter &tile : kernel.tiles)

@@ -106,6 +106,7 @@ std::string versionOf(const LibraryKernel &kernel) {
   try {
     CallRequest request;
     request.inputs = arraysOfShape(kernel, kernel.tuning.example, ElementType::BF16);
+    request.options = kernel.tuning.exampleOptions;
     std::vector<Configuration> configurations = {{}};
     for (const TuningVariant &variant : kernel.tuning.variants)
       configurations.push_back(variant.options);

@@ -33,6 +33,7 @@ bool hasName(const Space &space, const std::string &name) {
 TEST(Space, every_kernel_declares_one) {
   for (const LibraryKernel *kernel : allKernels()) {
     CallRequest request = requestOf(*kernel, kernel->tuning.example, sm90Chip);
+    request.options = kernel->tuning.exampleOptions;
     request.options["warps"] = "4"; // fewer
     Space space = makeSpace(*kernel, request);
     EXPECT_GT(space.candidates.size(), 2u) << kernel->name;

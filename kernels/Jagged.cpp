@@ -30,18 +30,39 @@ Group readGroup(const TypedArguments &values, const Scalar<i32> &g, const Scalar
   return *group;
 }
 
+std::pair<Groups, Groups> readGroups(const TypedArguments &values, const Groups &g, const Scalar<i32> &count,
+                                     const Scalar<i32> &extent, bool checks) {
+  std::optional<std::pair<Groups, Groups>> made;
+  withType<i32, i64>(values.pointer("offs").type, [&]<class E>() {
+    auto offs = values.pointer("offs").as<E>();
+    auto limit = cast<E>(extent);
+    auto begins = load(offs + (g - 1), g > 0 && g <= count, 0), ends = load(offs + g, g < count, 0);
+    if (checks)
+      assertThat(g >= count || (begins >= 0 && begins <= ends && ends <= limit), "offs decreases, or passes the end");
+    auto inside = [&](const Tile<E, groupsAtOnce> &index) { return cast<i32>(minimum(maximum(index, 0), limit)); };
+    auto first = inside(begins);
+    made = std::pair(first, maximum(first, inside(ends)));
+  });
+  return *made;
+}
+
 std::vector<Option> jaggedOptions() {
   std::vector<Option> all = quantiseOptions();
   all.push_back({"check", {"true", "false"}, "false", "a launch fails where offs decreases or passes the end"});
   return all;
 }
 
-void planJagged(const Call &call, const std::string &line, StepWriter &writer, Plan &plan) {
+void requireGroups(const Call &call, const std::string &axis) {
   requireDense(call, "offs");
+  int64_t extent = call.extent(axis);
+  if (call.extent("G") == 0 && extent > 0)
+    throw inputError(fmt::format("kernel `{}`: `offs` has 0 groups, and {} = {}", call.kernel, axis, extent),
+                     {fmt::format("one group is `offs` = [{}]", extent)});
+}
+
+void planJagged(const Call &call, const std::string &line, StepWriter &writer, Plan &plan) {
+  requireGroups(call, "K");
   int64_t lines = call.extent(line), K = call.extent("K"), G = call.extent("G");
-  if (G == 0 && K > 0)
-    throw inputError(fmt::format("kernel `{}`: `offs` has 0 groups, and K = {}", call.kernel, K),
-                     {fmt::format("one group is `offs` = [{}]", K)});
   const ArrayType &x = call.input("x");
   Quantise how(call);
   plan.results = {{"q", {how.type, {lines, K}}}, {"scales", {ElementType::F32, {G, lines}}}};
@@ -56,12 +77,10 @@ void planJagged(const Call &call, const std::string &line, StepWriter &writer, P
   writer.stride("x_k", x.stride(1 - axisOfLines));
 }
 
-std::string makeOffsets(const Call &call, const std::string &input, uint64_t seed) {
-  if (input != "offs")
-    return "";
+std::string makeOffsets(const Call &call, int64_t extent, uint64_t seed) {
   const ArrayType &type = call.input("offs");
   HostArray offsets{type, std::string(size_t(type.sizeBytes()), '\0')};
-  int64_t groups = type.shape[0], extent = call.extent("K");
+  int64_t groups = type.shape[0];
   std::vector<int64_t> ends;
   for (int64_t g = 0; g + 1 < groups; ++g) {
     seed = seed * 6364136223846793005u + 1442695040888963407u;
@@ -75,7 +94,7 @@ std::string makeOffsets(const Call &call, const std::string &input, uint64_t see
   return offsets.bytes;
 }
 
-static std::vector<int64_t> offsetsOf(const HostArrays &arrays, int64_t extent) {
+std::vector<int64_t> offsetsOf(const HostArrays &arrays, int64_t extent, bool mayEndBefore) {
   const HostArray &offs = arrays.at("offs");
   std::vector<int64_t> ends;
   int64_t last = 0;
@@ -86,23 +105,27 @@ static std::vector<int64_t> offsetsOf(const HostArrays &arrays, int64_t extent) 
                                    last, extent));
     ends.push_back(last = end);
   }
-  if (last != extent)
+  if (last != extent && !mayEndBefore)
     throw inputError(fmt::format("the last group ends at {}, and the axis at {}", last, extent),
-                     {"elements after the last group would have no scale"});
+                     {"elements after the last group would be in none"});
   return ends;
 }
 
-void checkOffsets(const Call &call, const HostArrays &arrays) {
+std::string makeOffsetsOfK(const Call &call, const std::string &input, uint64_t seed) {
+  return input == "offs" ? makeOffsets(call, call.extent("K"), seed) : "";
+}
+
+void checkOffsetsOfK(const Call &call, const HostArrays &arrays) {
   offsetsOf(arrays, call.extent("K"));
 }
 
-void jaggedReference(const Call &call, HostArrays &arrays, bool rowwise) {
+void jaggedReference(const Call &call, HostArrays &arrays, bool rowwise, const std::string &suffix) {
   Quantise how(call);
-  const HostArray &x = arrays.at("x");
-  HostArray &q = arrays.at("q"), &scales = arrays.at("scales");
+  const HostArray &x = arrays.at("x" + suffix);
+  HostArray &q = arrays.at("q" + suffix), &scales = arrays.at("scales" + suffix);
   std::vector<int64_t> ends = offsetsOf(arrays, call.extent("K"));
   for (int64_t g = 0, first = 0; g < call.extent("G"); first = ends[size_t(g++)])
-    for (int64_t line = 0; line < call.extent(rowwise ? "M" : "N"); ++line)
+    for (int64_t line = 0; line < call.extent((rowwise ? "M" : "N") + suffix); ++line)
       scales.set({g, line},
                  quantiseLine(
                      ends[size_t(g)] - first, how,

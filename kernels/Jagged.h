@@ -17,6 +17,16 @@ struct Group {
 Group readGroup(const build::TypedArguments &values, const build::Scalar<build::i32> &g,
                 const build::Scalar<build::i32> &extent, bool checks);
 
+/// Some groups at once, for who searches all.
+constexpr int groupsAtOnce = 64;
+using Groups = build::Tile<build::i32, groupsAtOnce>;
+
+/// Where the groups of these numbers begin and end, cut off as by readGroup; what is no group, from `count` on, is
+/// empty.
+std::pair<Groups, Groups> readGroups(const build::TypedArguments &values, const Groups &g,
+                                     const build::Scalar<build::i32> &count, const build::Scalar<build::i32> &extent,
+                                     bool checks);
+
 /// Runs `body(group)`; where the group begins and ends at multiples of 16, in code that knows it, so that accesses may
 /// be wide.
 template <class F>
@@ -26,6 +36,9 @@ void whenAligned(const Group &group, F body) {
        [&] { body(group); });
 }
 
+/// Refuses `offs` that are not dense, and no groups for the elements of `axis`.
+void requireGroups(const Call &call, const std::string &axis);
+
 /// The options `check` and those of all FP8 quantisation.
 std::vector<Option> jaggedOptions();
 
@@ -33,12 +46,17 @@ std::vector<Option> jaggedOptions();
 /// arguments. `line` is the axis, `M` or `N`, whose elements have scales of their own; K is in groups.
 void planJagged(const Call &call, const std::string &line, StepWriter &writer, Plan &plan);
 
-/// The plain reference: groups of columns of each row, or of rows of each column and transposed.
-void jaggedReference(const Call &call, HostArrays &arrays, bool rowwise);
+/// The plain reference: groups of columns of each row, or of rows of each column and transposed. The names of the
+/// arrays and of the axis of lines end with `suffix`.
+void jaggedReference(const Call &call, HostArrays &arrays, bool rowwise, const std::string &suffix = "");
 
-/// LibraryKernel::contents and checkContents: groups of random sizes, some empty; offsets that decrease, or do not end
-/// with the axis, are Error{Input}.
-std::string makeOffsets(const Call &call, const std::string &input, uint64_t seed);
-void checkOffsets(const Call &call, const HostArrays &arrays);
+/// Of an axis of this extent: `offs` with groups of random sizes, some empty; and where each group ends, in order.
+/// Offsets that decrease, or do not end with the axis, are Error{Input}.
+std::string makeOffsets(const Call &call, int64_t extent, uint64_t seed);
+std::vector<int64_t> offsetsOf(const HostArrays &arrays, int64_t extent, bool mayEndBefore = false);
+
+/// LibraryKernel::contents and checkContents where K is in groups.
+std::string makeOffsetsOfK(const Call &call, const std::string &input, uint64_t seed);
+void checkOffsetsOfK(const Call &call, const HostArrays &arrays);
 
 } // namespace heddle::kernels

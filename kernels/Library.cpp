@@ -14,8 +14,11 @@ namespace heddle::kernels {
 
 const std::vector<const LibraryKernel *> &allKernels() {
   static const std::vector<const LibraryKernel *> table = {
-      &amaxKernel,   &fp8Blockwise,  &fp8Colwise3d, &fp8JaggedColwise, &fp8JaggedRowwise, &fp8Rowwise2d,
-      &fp8Rowwise3d, &fp8Tensorwise, &int4Matmul,   &mxfp8Dequantise,  &mxfp8Quantise};
+      &amaxKernel,       &fp8Blockwise,         &fp8Colwise3d,     &fp8GroupedMatmul2d2d, &fp8GroupedMatmul2d3d,
+      &fp8JaggedColwise, &fp8JaggedColwiseDual, &fp8JaggedRowwise, &fp8Rowwise2d,         &fp8Rowwise3d,
+      &fp8Tensorwise,    &int4Matmul,           &mxfp8Dequantise,  &mxfp8Dequantise3d,    &mxfp8Quantise,
+      &mxfp8Quantise3d,  &permuteIndices,       &permuteRows,      &tokenGroupPad,        &tokenGroupUnpad,
+      &unpermuteRows};
   return table;
 }
 
@@ -129,8 +132,13 @@ std::vector<NamedArray> resultsByForms(const LibraryKernel &kernel, const Call &
                 : form.type.starts_with("input ") ? call.input(named("input ")).type
                                                   : parseElementType(form.type);
     for (const ResultExtent &extent : form.extents) {
-      int64_t whole = (extent.of.empty() ? 1 : call.extent(extent.of)) * extent.times;
-      type.shape.push_back((whole + extent.per - 1) / extent.per);
+      int64_t whole = extent.of.empty() ? 1
+                      : extent.of.starts_with("option ")
+                          ? call.number(extent.of.substr(std::string_view("option ").size()))
+                          : call.extent(extent.of);
+      int64_t per = extent.per, unit = extent.unit.empty() ? 1 : call.number(extent.unit);
+      whole = whole * extent.times + (extent.plus.empty() ? 0 : call.extent(extent.plus) * unit);
+      type.shape.push_back(extent.unit.empty() ? (whole + per - 1) / per : (whole + unit - 1) / unit * unit);
     }
     results.push_back({form.result, type});
   }

@@ -24,10 +24,12 @@ struct Result {
   std::string sentence;
 };
 
-/// An extent of a result: `of` times `times`, divided by `per` and rounded up.
+/// An extent of a result: `of` times `times`, divided by `per` and rounded up. With a `unit` it is `of` and `plus`
+/// units, rounded up to a multiple of the unit.
 struct ResultExtent {
-  std::string of; ///< the name of an extent of the inputs; empty: 1
+  std::string of; ///< the name of an extent of the inputs, or `option rows`, a whole number; empty: 1
   int64_t times = 1, per = 1;
+  std::string plus = "", unit = ""; ///< an extent of the inputs; the name of an option, a whole number
 };
 
 /// A result under some choice of options, for who allocates results or traces a program without making a plan. Every
@@ -69,6 +71,7 @@ struct Tuning {
   std::vector<std::string> counts = {};
   /// Of a small call, with which programs of one version of heddle are compared with those of another.
   std::map<std::string, int64_t> example = {};
+  std::map<std::string, std::string> exampleOptions = {}; ///< those that it needs
 };
 
 struct LibraryKernel {

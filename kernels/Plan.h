@@ -52,6 +52,7 @@ struct Call {
   int64_t extent(const std::string &name) const { return extents.at(name); }
   bool is(const std::string &option, const char *value) const { return options.at(option) == value; }
   ElementType type(const std::string &option) const { return parseElementType(options.at(option)); }
+  int64_t number(const std::string &option) const { return std::stoll(options.at(option)); }
   /// The caller's choice, else `standard`.
   int64_t tile(const std::string &name, int64_t standard) const;
 };

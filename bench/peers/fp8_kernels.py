@@ -30,6 +30,7 @@ import triton_kernels
 from triton_kernels import ROOT, Cuda, Refusal, numbers, say
 
 MOST = np.float32(448)
+ELEMENTS = {"f32": np.float32, "f16": np.float16, "bf16": np.uint16, "i32": np.int32}  # others are bytes
 
 
 # ---- The contract, in NumPy. ----
@@ -116,6 +117,148 @@ class Matmul(Case):
         return bad
 
 
+def fp8_numbers(count, seed):
+    """Codes of f8E4M3FN, of numbers below 2, about as many of each."""
+    random = np.random.default_rng(seed)
+    return (random.integers(0, 0x40, count) | random.integers(0, 2, count) << 7).astype(np.uint8)
+
+
+class GroupedMatmul(Case):
+    """FP8 with scales of rows; groups of rows, each with weights, or groups along the sum, each with a result."""
+
+    elements = "f8E4M3FN"
+
+    def __init__(self, M, N, K, G, along_sum=False):
+        super().__init__("fp8_grouped_matmul_2d_2d" if along_sum else "fp8_grouped_matmul_2d_3d",
+                         {"M": M, "N": N, "K": K, "G": G}, None,
+                         tiles={"block_m": [64, 128], "block_n": [64, 128], "block_k": [64, 128], "warps": [4, 8],
+                                "stages": [2, 3, 4]})
+        self.along_sum = along_sum
+
+    def inputs(self):
+        M, N, K, G = self.extents.values()
+        right = (N, K) if self.along_sum else (G, N, K)
+        random = np.random.default_rng(9)
+        left_scales = random.random((G, M) if self.along_sum else M, np.float32)
+        return {"left": fp8_numbers(M * K, 7).reshape(M, K), "right": fp8_numbers(int(np.prod(right)), 8).reshape(right),
+                "left_scales": left_scales, "right_scales": random.random((G, N), np.float32),
+                "offs": offsets(K if self.along_sum else M, G)}
+
+    def wrong(self, inputs, results):
+        """Samples that differ by more than the rounding to bf16 and of the sums."""
+        values, bad = triton_kernels.fp8_values().astype(np.float64), 0
+        for g in range(self.extents["G"]):
+            group = group_of(inputs, g)
+            for n in sampled(self.extents["N"], g, 4):
+                if self.along_sum:
+                    rows = sampled(self.extents["M"])
+                    sums = values[inputs["left"][rows, group]] @ values[inputs["right"][n, group]]
+                    wanted, made = sums * inputs["left_scales"][g, rows], results["c"][g, rows, n]
+                else:
+                    rows = np.arange(group.start, group.stop)[:40]
+                    sums = values[inputs["left"][rows]] @ values[inputs["right"][g, n]]
+                    wanted, made = sums * inputs["left_scales"][rows], results["c"][rows, n]
+                wanted = wanted * inputs["right_scales"][g, n]
+                bad += int(np.sum(np.abs(floats(made) - wanted) > 1e-2 * np.abs(wanted) + 1e-2))
+        return bad
+
+
+ROW_TILES = {"block_m": [1, 4, 16], "block_k": [512, 1024, 2048], "warps": [1, 2, 4, 8]}
+
+
+class Moved(Case):
+    """Kernels that move rows of bf16. `make` gives the inputs, and for each row of the result the one of the input, or -1: zeros."""
+
+    def __init__(self, kernel, extents, options, make):
+        super().__init__(kernel, extents, None, options=options, tiles=ROW_TILES)
+        self.make, self.sources = make, None
+
+    def inputs(self):
+        arrays, self.sources = self.make()
+        return arrays
+
+    def wrong(self, inputs, results):
+        given, made = next(iter(inputs.values())), next(iter(results.values()))
+        return sum(int(not np.array_equal(made[row], given[self.sources[row]] if self.sources[row] >= 0 else 0 * made[row]))
+                   for row in sampled(len(made)))
+
+
+def padded_groups(M, G, align):
+    """Ends of groups of any sizes, where the padded ones start, the rows with room for any groups, and the source of each."""
+    ends = offsets(M, G, 1)
+    sizes = np.diff(ends, prepend=0)
+    starts = np.cumsum(-(-sizes // align) * align) - -(-sizes // align) * align
+    sources = np.full(-(-(M + G * align) // align) * align, -1)
+    for start, size, end in zip(starts, sizes, ends):
+        sources[start : start + size] = np.arange(end - size, end)
+    return ends, starts.astype(np.int32), sources
+
+
+def pad(M, K, G, align=32):
+    def make():
+        ends, _, sources = padded_groups(M, G, align)
+        return {"x": numbers(M * K, 5, "bf16").reshape(M, K), "offs": ends}, sources
+
+    return Moved("token_group_pad", {"M": M, "K": K, "G": G}, {"align": align}, make)
+
+
+def unpad(M, K, G, align=32):
+    P = -(-(M + G * align) // align) * align
+
+    def make():
+        ends, starts, sources = padded_groups(M, G, align)
+        back = np.flatnonzero(sources >= 0)
+        return {"padded": numbers(P * K, 5, "bf16").reshape(P, K), "offs": ends, "starts": starts}, back
+
+    return Moved("token_group_unpad", {"P": P, "K": K, "G": G}, {"rows": M}, make)
+
+
+def permute(M, K, E, align=32):
+    L = -(-(M + E * align) // align) * align
+
+    def make():
+        sources = np.random.default_rng(8).permutation(np.concatenate([np.arange(M), np.full(L - M, -1)]))
+        return {"x": numbers(M * K, 5, "bf16").reshape(M, K), "indices": sources.astype(np.int32)}, sources
+
+    return Moved("permute_rows", {"M": M, "K": K, "L": L}, {}, make)
+
+
+def unpermute(M, K, E, align=32):
+    L = -(-(M + E * align) // align) * align
+
+    def make():
+        sources = np.random.default_rng(8).permutation(np.concatenate([np.arange(M), np.full(L - M, -1)]))
+        back = np.empty(M, np.int64)
+        back[sources[sources >= 0]] = np.flatnonzero(sources >= 0)
+        return {"y": numbers(L * K, 5, "bf16").reshape(L, K), "indices": sources.astype(np.int32)}, back
+
+    return Moved("unpermute_rows", {"L": L, "K": K}, {"rows": M}, make)
+
+
+class Indices(Case):
+    """Indices of `tokens` rows from R ranks for E experts, all about as many."""
+
+    def __init__(self, R, E, tokens, align=32):
+        super().__init__("permute_indices", {"R": R, "E": E}, None, options={"length": tokens + E * align, "align": align},
+                         tiles={"block": [128, 256, 512, 1024], "warps": [1, 2, 4, 8]})
+        self.tokens = tokens
+
+    def inputs(self):
+        R, E = self.extents["R"], self.extents["E"]
+        return {"counts": np.diff(offsets(self.tokens, R * E, 1), prepend=0).astype(np.int32).reshape(R, E)}
+
+    def wrong(self, inputs, results):
+        counts, align = inputs["counts"].astype(np.int64), self.options["align"]
+        first = np.cumsum(counts).reshape(counts.shape) - counts
+        wanted = np.full(self.options["length"], -1)
+        at = 0
+        for e in range(counts.shape[1]):
+            rows = np.concatenate([np.arange(first[r, e], first[r, e] + counts[r, e]) for r in range(counts.shape[0])])
+            wanted[at : at + len(rows)] = rows
+            at += max(align, -(-len(rows) // align) * align)
+        return int(np.sum(results["indices"] != wanted)) + int(results["ends"][-1] != at)
+
+
 def sampled(count, seed=1, most=40):
     return np.unique(np.concatenate([[0, count - 1], np.random.default_rng(seed).integers(0, count, most)]))
 
@@ -185,6 +328,54 @@ def jagged_colwise(K, N, G):
     return jagged("jagged_colwise", {"K": K, "N": N, "G": G}, "N", JAGGED_COLUMNS)
 
 
+class Dual(Case):
+    """fp8_jagged_colwise of two matrices in one launch."""
+
+    def __init__(self, K, N1, N2, G):
+        super().__init__("fp8_jagged_colwise_dual", {"K": K, "N1": N1, "N2": N2, "G": G}, lambda inputs: (),
+                         tiles=JAGGED_COLUMNS, groups=K)
+
+    def inputs(self):
+        K, N1, N2, G = self.extents.values()
+        return {"x1": numbers(K * N1, 5, "bf16").reshape(K, N1), "x2": numbers(K * N2, 6, "bf16").reshape(K, N2),
+                "offs": offsets(K, G)}
+
+    def wrong(self, inputs, results):
+        bad = 0
+        for which in "12":
+            lines = self.extents["N" + which]
+            for place in sampled(lines * self.extents["G"]):
+                g, n = divmod(int(place), lines)
+                group = group_of(inputs, g)
+                expected, scale = quantise(floats(np.ascontiguousarray(inputs["x" + which][group, n])), True)
+                bad += int(not np.array_equal(results["q" + which][n, group], expected) or results["scales" + which][g, n] != scale)
+        return bad
+
+
+def mx_3d(E, M, K):
+    """Blocks of 32x1, scales by rceil."""
+    return Mx3d("mxfp8_quantise_3d", {"E": E, "M": M, "K": K}, None, options={"mode": "rceil"},
+                tiles={"block_m": [32, 64, 128], "block_k": [32, 64, 128], "warps": [1, 2, 4, 8]})
+
+
+class Mx3d(Case):
+    def inputs(self):
+        E, M, K = self.extents.values()
+        return {"x": numbers(E * M * K, 5, "bf16").reshape(E, M, K)}
+
+    def wrong(self, inputs, results):
+        E, M, K = self.extents.values()
+        bad = 0
+        for place in sampled(E * K):
+            e, k = divmod(int(place), K)
+            blocks = floats(np.ascontiguousarray(inputs["x"][e, :, k])).reshape(M // 32, 32)
+            exponents = np.ceil(np.log2((np.abs(blocks).max(1) / MOST).astype(np.float64)))
+            codes = fp8_codes(np.clip(blocks * np.exp2(-exponents)[:, None], -MOST, MOST).astype(np.float32))
+            bad += int(not np.array_equal(results["q"][e, k], codes.reshape(M)) or
+                       not np.array_equal(results["scales"][e, k], exponents + 127))
+        return bad
+
+
 CASES = {
     "rowwise_2d": [rowwise_2d(16640, 5120), rowwise_2d(32768, 7168), rowwise_2d(131072, 2048)],
     "rowwise_3d": [rowwise_3d(*shape, method) for shape in [(1, 5120, 8192), (16, 5120, 8192), (32, 7168, 4096)]
@@ -192,6 +383,11 @@ CASES = {
     "colwise_3d": [colwise_3d(16, 5120, 8192)],
     "jagged_colwise": [jagged_colwise(16640, 5120, 16), jagged_colwise(32768, 7168, 32), jagged_colwise(32768, 2048, 128)],
     "jagged_rowwise": [jagged_rowwise(5120, 16640, 16), jagged_rowwise(7168, 32768, 32)],
+    "jagged_dual": [Dual(16640, 5120, 2048, 64), Dual(32768, 5120, 5120, 128)],
+    "mxfp8_3d": [mx_3d(8, 2048, 7168)],
+    "grouped_matmul": [GroupedMatmul(32768, 2048, 7168, 8), GroupedMatmul(7168, 2048, 32768, 8, along_sum=True)],
+    "rows": [pad(131072, 7168, 8), unpad(131072, 7168, 8), permute(131072, 7168, 8), unpermute(131072, 7168, 8),
+             Indices(8, 32, 131072)],
     "int4_matmul": [Matmul(1, 4096, 4096), Matmul(16, 4096, 4096), Matmul(64, 8192, 8192), Matmul(2048, 4096, 4096),
                     Matmul(4096, 8192, 8192)],
 }
@@ -312,8 +508,7 @@ class Call:
         arrays = {}
         for name, array in self.plan["results"].items():
             data = self.cuda.read(self.addresses[name], np.empty(array["bytes"], np.uint8))
-            arrays[name] = data.view({"f32": np.float32, "f16": np.float16}.get(array["type"], np.uint8)
-                                     ).reshape(array["shape"])
+            arrays[name] = data.view(ELEMENTS.get(array["type"], np.uint8)).reshape(array["shape"])
         return arrays
 
 

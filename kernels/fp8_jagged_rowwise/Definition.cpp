@@ -108,8 +108,8 @@ const LibraryKernel fp8JaggedRowwise = {
     .forms = {{"q", "option dtype", {{"M"}, {"K"}}}, {"scales", "f32", {{"G"}, {"M"}}}},
     .plan = plan,
     .reference = [](const Call &call, HostArrays &arrays) { jaggedReference(call, arrays, true); },
-    .contents = makeOffsets,
-    .checkContents = checkOffsets,
+    .contents = makeOffsetsOfK,
+    .checkContents = checkOffsetsOfK,
     .tuning = {.counts = {"K"}, .example = {{"M", 256}, {"K", 256}, {"G", 4}}},
 };
 

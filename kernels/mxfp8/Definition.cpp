@@ -39,10 +39,18 @@ Tile<f32, sizes...> reciprocalOf(const Tile<i32, sizes...> &exponent) {
   return bitcast<f32>(select(exponent == notANumber, 0x7fc00000, bits));
 }
 
+/// A pointer moved to the matrix of an expert, of which each has `size` elements.
+template <class P>
+P matrixOf(const P &pointer, const std::optional<Scalar<i32>> &expert, const Scalar<i64> &size) {
+  return pointer + cast<i64>(*expert) * size;
+}
+
+/// Of the matrix `expert`, where there are several: then along columns.
 template <int64_t bm, int64_t bk>
-void quantiseTile(const StepWriter &writer, const TypedArguments &values, const Call &call) {
+void quantiseTile(const StepWriter &writer, const TypedArguments &values, const Call &call, bool along,
+                  const std::optional<Scalar<i32>> &expert = std::nullopt) {
   Quantise how(call);
-  bool along = call.is("dim", "0"), roundsUp = call.is("mode", "rceil");
+  bool roundsUp = call.is("mode", "rceil"), square = expert && call.is("block", "32x32");
   auto M = values.scalar<i32>("M"), K = values.scalar<i32>("K");
   auto i = programId(1), j = programId(0);
   auto m = i * int(bm) + range<bm>();
@@ -50,6 +58,8 @@ void quantiseTile(const StepWriter &writer, const TypedArguments &values, const 
   auto numbers = loadNumbers<bm, bk>(
       values.pointer("x"),
       [&](auto pointer) {
+        if (expert)
+          pointer = matrixOf(pointer, expert, values.scalar<i64>("x_e"));
         return advance(advance(pointer, column(m), writer.strideOf(values, "x_m")), row(k),
                        writer.strideOf(values, "x_k"));
       },
@@ -68,13 +78,32 @@ void quantiseTile(const StepWriter &writer, const TypedArguments &values, const 
     });
     return;
   }
-  auto exponent = exponentOf(max(reshape<bm / shared, shared, bk>(bits), axis<1>()), how, roundsUp); // [blocks, k]
-  auto block = i * int(bm / shared) + range<bm / shared>();
-  auto blocks = M / int(shared);
-  store(scales + row(cast<i64>(k) * cast<i64>(blocks)) + column(block), cast<u8>(exponent),
-        row(k < K) && column(block < blocks));
-  auto scale = reshape<bm, bk>(broadcast<bm / shared, shared, bk>(expandDims<1>(reciprocalOf(exponent))));
-  storeQuantised(values.pointer("q"), numbers * scale, how, [&](auto pointer, auto converted) {
+  std::optional<Tile<f32, bm, bk>> scale;
+  if (square) {
+    auto block = i * int(bm / shared) + range<bm / shared>();
+    auto blocks = M / int(shared);
+    auto wide = j * int(bk / shared) + range<bk / shared>();
+    auto count = K / int(shared);
+    auto largest = max(max(reshape<bm / shared, shared, bk / shared, shared>(bits), axis<3>()), axis<1>());
+    auto exponent = exponentOf(largest, how, roundsUp); // [blocks along M, blocks along K]
+    auto own = matrixOf(scales, expert, cast<i64>(count) * cast<i64>(blocks));
+    store(own + row(cast<i64>(wide) * cast<i64>(blocks)) + column(block), cast<u8>(exponent),
+          row(wide < count) && column(block < blocks));
+    scale = reshape<bm, bk>(
+        broadcast<bm / shared, shared, bk / shared, shared>(expandDims<1>(expandDims<2>(reciprocalOf(exponent)))));
+  } else {
+    auto exponent = exponentOf(max(reshape<bm / shared, shared, bk>(bits), axis<1>()), how, roundsUp); // [blocks, k]
+    auto block = i * int(bm / shared) + range<bm / shared>();
+    auto blocks = M / int(shared);
+    if (expert)
+      scales = matrixOf(scales, expert, cast<i64>(K) * cast<i64>(blocks));
+    store(scales + row(cast<i64>(k) * cast<i64>(blocks)) + column(block), cast<u8>(exponent),
+          row(k < K) && column(block < blocks));
+    scale = reshape<bm, bk>(broadcast<bm / shared, shared, bk>(expandDims<1>(reciprocalOf(exponent))));
+  }
+  storeQuantised(values.pointer("q"), numbers * *scale, how, [&](auto pointer, auto converted) {
+    if (expert)
+      pointer = matrixOf(pointer, expert, cast<i64>(K) * cast<i64>(M));
     store(pointer + column(cast<i64>(k) * cast<i64>(M)) + row(m), trans(converted), column(k < K) && row(m < M));
   });
 }
@@ -115,9 +144,41 @@ Plan planQuantise(const Call &call) {
   writer.stride("x_k", x.stride(1));
   plan.steps.push_back(writer.finish({blocksFor(K, bk), blocksFor(M, bm), 1}, warps, [&](const TypedArguments &values) {
     choose(BlocksOfM(), bm, [&]<int64_t m>() {
-      choose(BlocksOfK(), bk, [&]<int64_t k>() { quantiseTile<m, k>(writer, values, call); });
+      choose(BlocksOfK(), bk, [&]<int64_t k>() { quantiseTile<m, k>(writer, values, call, along); });
     });
   }));
+  return plan;
+}
+
+Plan planQuantise3d(const Call &call) {
+  int64_t E = call.extent("E"), M = call.extent("M"), K = call.extent("K");
+  const ArrayType &x = call.input("x");
+  ElementType type = call.type("dtype");
+  bool square = call.is("block", "32x32");
+  requireMultiple(call, "M");
+  if (square)
+    requireMultiple(call, "K");
+  Plan plan;
+  plan.results = {{"q", {type, {E, K, M}}}, {"scales", {ElementType::UI8, {E, square ? K / shared : K, M / shared}}}};
+  if (E * M * K == 0)
+    return plan;
+  int64_t bm = call.tile("block_m", 32), bk = call.tile("block_k", 64);
+  StepWriter writer("mxfp8_quantise_3d");
+  writer.buffer("x", x.type);
+  writer.buffer("q", type);
+  writer.buffer("scales", ElementType::UI8);
+  writer.count("M", M);
+  writer.count("K", K);
+  writer.wide("x_e", x.stride(0));
+  writer.stride("x_m", x.stride(1));
+  writer.stride("x_k", x.stride(2));
+  plan.steps.push_back(writer.finish(
+      {blocksFor(K, bk), blocksFor(M, bm), E}, call.tile("warps", call.chip->threadsPerWarp == 64 ? 1 : 2),
+      [&](const TypedArguments &values) {
+        choose(BlocksOfM(), bm, [&]<int64_t m>() {
+          choose(BlocksOfK(), bk, [&]<int64_t k>() { quantiseTile<m, k>(writer, values, call, false, programId(2)); });
+        });
+      }));
   return plan;
 }
 
@@ -157,6 +218,28 @@ void referenceQuantise(const Call &call, HostArrays &arrays) {
                            std::isnan(value) ? value : std::min(std::max(value, -how.most), how.most));
       }
     }
+}
+
+void referenceQuantise3d(const Call &call, HostArrays &arrays) {
+  Quantise how(call);
+  const HostArray &x = arrays.at("x");
+  bool square = call.is("block", "32x32"), roundsUp = call.is("mode", "rceil");
+  const int64_t width = square ? shared : 1; // columns of a block
+  for (int64_t e = 0; e < call.extent("E"); ++e)
+    for (int64_t column = 0; column < call.extent("K") / width; ++column)
+      for (int64_t block = 0; block < call.extent("M") / shared; ++block) {
+        auto at = [&](int64_t i) { return x.get({e, block * shared + i % shared, column * width + i / shared}); };
+        double amax = 0;
+        for (int64_t i = 0; i < shared * width; ++i)
+          amax = amaxWith(amax, at(i), true);
+        int64_t exponent = referenceExponent(amax, how, roundsUp);
+        arrays.at("scales").set({e, column, block}, double(exponent));
+        for (int64_t i = 0; i < shared * width; ++i) {
+          double value = exponent == notANumber ? NAN : std::ldexp(at(i), int(127 - exponent));
+          arrays.at("q").set({e, column * width + i / shared, block * shared + i % shared},
+                             std::isnan(value) ? value : std::min(std::max(value, -how.most), how.most));
+        }
+      }
 }
 
 template <int64_t bm, int64_t bk>
@@ -208,6 +291,69 @@ Plan planDequantise(const Call &call) {
   return plan;
 }
 
+/// A tile is [k, m], as the values lie; the numbers are transposed.
+template <int64_t bm, int64_t bk>
+void dequantiseTile3d(const TypedArguments &values) {
+  auto M = values.scalar<i32>("M"), K = values.scalar<i32>("K");
+  auto m = programId(0) * int(bm) + range<bm>();
+  auto k = programId(1) * int(bk) + range<bk>();
+  auto matrix = cast<i64>(programId(2)) * cast<i64>(K);
+  auto inside = column(k < K) && row(m < M);
+  auto block = programId(0) * int(bm / shared) + range<bm / shared>();
+  auto blocks = M / int(shared);
+  auto lines = column(cast<i64>(k) + matrix);
+  auto exponent = cast<i32>(load(values.pointer("scales").as<u8>() + lines * cast<i64>(blocks) + row(block),
+                                 column(k < K) && row(block < blocks), 0));
+  auto bits = select(exponent == 0, 0x400000, exponent << 23); // 2^(exponent - 127)
+  auto scale = bitcast<f32>(select(exponent == notANumber, 0x7fc00000, bits));
+  auto wide = reshape<bk, bm>(broadcast<bk, bm / shared, shared>(expandDims<2>(scale)));
+  withType<f8E4M3FN, f8E5M2>(values.pointer("q").type, [&]<class Q>() {
+    auto numbers = cast<f32>(load(values.pointer("q").as<Q>() + lines * cast<i64>(M) + row(m), inside)) * wide;
+    withNumber(values.pointer("x").type, [&]<class T>() {
+      auto target = values.pointer("x").as<T>() + matrix * cast<i64>(M);
+      store(target + column(cast<i64>(m) * cast<i64>(K)) + row(k), trans(cast<T>(numbers)),
+            column(m < M) && row(k < K));
+    });
+  });
+}
+
+Plan planDequantise3d(const Call &call) {
+  int64_t E = call.extent("E"), M = call.extent("M"), K = call.extent("K"), blocks = call.extent("M/32");
+  if (blocks * shared != M)
+    throw inputError(fmt::format("kernel `{}`: M = {}, and `scales` has {} columns: there is one for {} elements",
+                                 call.kernel, M, blocks, shared));
+  for (const char *name : {"q", "scales"})
+    requireDense(call, name);
+  ElementType type = call.type("dtype");
+  Plan plan;
+  plan.results = {{"x", {type, {E, M, K}}}};
+  if (E * M * K == 0)
+    return plan;
+  int64_t bm = call.tile("block_m", 64), bk = call.tile("block_k", 64);
+  StepWriter writer("mxfp8_dequantise_3d");
+  writer.buffer("q", call.input("q").type);
+  writer.buffer("scales", ElementType::UI8);
+  writer.buffer("x", type);
+  writer.count("M", M);
+  writer.count("K", K);
+  plan.steps.push_back(
+      writer.finish({blocksFor(M, bm), blocksFor(K, bk), E}, call.tile("warps", 4), [&](const TypedArguments &values) {
+        choose(BlocksOfM(), bm,
+               [&]<int64_t m>() { choose(BlocksOfK(), bk, [&]<int64_t k>() { dequantiseTile3d<m, k>(values); }); });
+      }));
+  return plan;
+}
+
+void referenceDequantise3d(const Call &call, HostArrays &arrays) {
+  for (int64_t e = 0; e < call.extent("E"); ++e)
+    for (int64_t m = 0; m < call.extent("M"); ++m)
+      for (int64_t k = 0; k < call.extent("K"); ++k) {
+        int exponent = int(arrays.at("scales").get({e, k, m / shared}));
+        double value = std::ldexp(arrays.at("q").get({e, k, m}), exponent - 127);
+        arrays.at("x").set({e, m, k}, exponent == notANumber ? NAN : double(float(value)));
+      }
+}
+
 void referenceDequantise(const Call &call, HostArrays &arrays) {
   for (int64_t m = 0; m < call.extent("M"); ++m)
     for (int64_t k = 0; k < call.extent("K"); ++k) {
@@ -217,9 +363,9 @@ void referenceDequantise(const Call &call, HostArrays &arrays) {
     }
 }
 
-std::vector<Option> quantiseChoices() {
+std::vector<Option> quantiseChoices(const Option &blocks) {
   std::vector<Option> all = formats();
-  all.push_back({"dim", {"0", "1"}, "0", "0: blocks along K; 1: blocks along M, and transposed results"});
+  all.push_back(blocks);
   all.push_back({"mode",
                  {"floor", "rceil"},
                  "floor",
@@ -242,7 +388,8 @@ const LibraryKernel mxfp8Quantise = {
     .inputs = {{"x", {"M", "K"}, numberTypes, "the matrix, of any strides"}},
     .results = {{"q", "[M, K], of dim 1 [K, M]", "values"},
                 {"scales", "[M, K / 32], of dim 1 [K, M / 32]", "e8m0: bytes"}},
-    .options = quantiseChoices(),
+    .options =
+        quantiseChoices({"dim", {"0", "1"}, "0", "0: blocks along K; 1: blocks along M, and transposed results"}),
     .tiles = tiles,
     .forms = {{"q", "option dtype", {{"M"}, {"K"}}, "dim", {"0"}},
               {"q", "option dtype", {{"K"}, {"M"}}, "dim", {"1"}},
@@ -251,6 +398,40 @@ const LibraryKernel mxfp8Quantise = {
     .plan = planQuantise,
     .reference = referenceQuantise,
     .tuning = {.counts = {"M"}, .example = {{"M", 256}, {"K", 256}}},
+};
+
+const LibraryKernel mxfp8Quantise3d = {
+    .name = "mxfp8_quantise_3d",
+    .sentence = "quantises expert weights to MXFP8 along columns, transposed",
+    .contract = "scales = biased exponents of powers of two, one for 32 elements along M, or for 32x32; q[e, k, m] = "
+                "x[e, m, k] / "
+                "2^(scale - 127), saturated",
+    .inputs = {{"x", {"E", "M", "K"}, numberTypes, "the weights, of any strides"}},
+    .results = {{"q", "[E, K, M]", "values; seen as [E, M, K] each matrix is column-major"},
+                {"scales", "[E, K, M / 32], of 32x32 [E, K / 32, M / 32]", "e8m0: bytes"}},
+    .options = quantiseChoices({"block", {"32x1", "32x32"}, "32x1", "elements of a scale along M and K"}),
+    .tiles = tiles,
+    .forms = {{"q", "option dtype", {{"E"}, {"K"}, {"M"}}},
+              {"scales", "ui8", {{"E"}, {"K"}, {"M", 1, shared}}, "block", {"32x1"}},
+              {"scales", "ui8", {{"E"}, {"K", 1, shared}, {"M", 1, shared}}, "block", {"32x32"}}},
+    .plan = planQuantise3d,
+    .reference = referenceQuantise3d,
+    .tuning = {.variants = {}, .counts = {}, .example = {{"E", 2}, {"M", 128}, {"K", 128}}},
+};
+
+const LibraryKernel mxfp8Dequantise3d = {
+    .name = "mxfp8_dequantise_3d",
+    .sentence = "makes numbers of MXFP8 weights of experts that lie along columns",
+    .contract = "x[e, m, k] = q[e, k, m] * 2^(scales[e, k, m / 32] - 127), rounded once; NaN where the scale is 255",
+    .inputs = {{"q", {"E", "K", "M"}, {ElementType::F8E4M3FN, ElementType::F8E5M2}, "values, dense"},
+               {"scales", {"E", "K", "M/32"}, {ElementType::UI8}, "e8m0: bytes, dense"}},
+    .results = {{"x", "[E, M, K]", "numbers, transposed"}},
+    .options = {{"dtype", {"bf16", "f16", "f32"}, "bf16", "of the result"}},
+    .tiles = tiles,
+    .forms = {{"x", "option dtype", {{"E"}, {"M"}, {"K"}}}},
+    .plan = planDequantise3d,
+    .reference = referenceDequantise3d,
+    .tuning = {.variants = {}, .counts = {}, .example = {{"E", 2}, {"M", 128}, {"K", 128}, {"M/32", 4}}},
 };
 
 const LibraryKernel mxfp8Dequantise = {

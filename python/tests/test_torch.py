@@ -52,7 +52,12 @@ if torch is not None:
         "amax": [((numbers(5, 64),), {})],
         "fp8_blockwise": [((numbers(130, 256),), {"block": block}) for block in ("1x128", "128x1", "128x128")],
         "fp8_colwise_3d": [((numbers(2, 48, 32).transpose(1, 2),), {"pow2": True})],
+        "fp8_grouped_matmul_2d_2d": [((numbers(16, 32).to(torch.float8_e4m3fn), numbers(8, 32).to(torch.float8_e4m3fn),
+                                       numbers(3, 16), numbers(3, 8), 4 * offs), {})],
+        "fp8_grouped_matmul_2d_3d": [((numbers(8, 32).to(torch.float8_e5m2), numbers(3, 16, 32).to(torch.float8_e5m2),
+                                       numbers(8), numbers(3, 16), offs), {"dtype": torch.float32, "scales": "forward"})],
         "fp8_jagged_colwise": [((numbers(8, 16), offs), {})],
+        "fp8_jagged_colwise_dual": [((numbers(8, 16), numbers(8, 32, dtype=torch.bfloat16), offs), {"pow2": True})],
         "fp8_jagged_rowwise": [((numbers(16, 8), offs), {"dtype": torch.float8_e5m2})],
         "fp8_rowwise_2d": [((numbers(5, 64, dtype=torch.bfloat16),), {"pow2": True, "nan": "ignore"})],
         "fp8_rowwise_3d": [((numbers(2, 48, 32).transpose(1, 2),), {"method": method}) for method in ("atomic", "reduction")],
@@ -61,7 +66,14 @@ if torch is not None:
                           torch.ones(2, 64, dtype=torch.float16), torch.zeros(2, 64, dtype=torch.float16)),
                          {"transposed": transposed}) for transposed in (False, True)],
         "mxfp8_dequantise": [((numbers(4, 64).to(torch.float8_e4m3fn), torch.full((4, 2), 127, dtype=torch.uint8)), {})],
+        "mxfp8_dequantise_3d": [((numbers(2, 4, 64).to(torch.float8_e4m3fn), torch.full((2, 4, 2), 127, dtype=torch.uint8)), {})],
         "mxfp8_quantise": [((numbers(64, 32),), {"dim": dim, "mode": "rceil"}) for dim in (0, 1)],
+        "mxfp8_quantise_3d": [((numbers(2, 64, 32),), {"block": block}) for block in ("32x1", "32x32")],
+        "permute_indices": [((torch.tensor([[1, 0, 3], [2, 2, 0]]),), {"length": 40, "align": 8})],
+        "permute_rows": [((numbers(5, 16), torch.tensor([3, -1, 0, 4, 1, -1, 2])), {})],
+        "token_group_pad": [((numbers(8, 16), offs), {"align": 4})],
+        "token_group_unpad": [((numbers(12, 16), offs, torch.tensor([0, 4, 5])), {"rows": 8})],
+        "unpermute_rows": [((numbers(7, 16), torch.tensor([3, -1, 0, 4, 1, -1, 2])), {"rows": 6})],
     }
 
 
@@ -92,7 +104,8 @@ class LibraryOperators(unittest.TestCase):
             for args, options in calls:
                 with self.subTest(name=name, options=options):
                     tests = ["test_autograd_registration", "test_faketensor", "test_aot_dispatch_dynamic"]
-                    if name != "mxfp8_dequantise":  # PyTorch compares inputs by allclose, which f8 has not on the CPU
+                    # PyTorch compares inputs by allclose, which f8 has not on the CPU.
+                    if not any(each.dtype.itemsize == 1 and each.is_floating_point() for each in args):
                         tests.append("test_schema")
                     torch.library.opcheck(getattr(ops, name).default, args, options, test_utils=tests)
 
@@ -119,6 +132,20 @@ class LibraryOperators(unittest.TestCase):
         self.assertEqual(a.grad[0, :4].tolist(), [5 * 64, 3 * 64, 5 * 64, 3 * 64])
         with self.assertRaisesRegex(heddle.InputError, "derivative by `a` only"):
             ops.int4_matmul(a, weights, scales.clone().requires_grad_(), zeros)
+
+    def test_derivatives_of_rows_that_move(self):
+        for name in ("permute_rows", "token_group_pad", "token_group_unpad", "unpermute_rows"):
+            with self.subTest(name=name):
+                (x, *rest), options = CALLS[name][0]
+                torch.library.opcheck(getattr(ops, name).default, (x.clone().requires_grad_(), *rest), options)
+                x = x.clone().requires_grad_()
+                result = as_list(getattr(ops, name)(x, *rest, **options))[0]
+                seed = numbers(*result.shape)
+                (result * seed).sum().backward()
+                marks = torch.arange(1.0, x.shape[0] + 1).unsqueeze(1).expand(x.shape).contiguous()
+                moved = as_list(getattr(ops, name)(marks, *rest, **options))[0]  # where each row went
+                wanted = torch.stack([(seed * (moved == mark)).sum(0) for mark in range(1, x.shape[0] + 1)])
+                self.assertTrue(torch.equal(x.grad, wanted))
 
     def test_no_derivative(self):
         x = numbers(4, 64).requires_grad_()
@@ -280,10 +307,44 @@ class Torchao(unittest.TestCase):
             self.assertEqual((q.shape, q.stride(), scales.shape), ((8, 16), (1, 8), (48,)))
             four = self.kernels.triton_fp8_per_group_colwise_scales_dual(numbers(8, 16), numbers(8, 32), offs)
             self.assertEqual([each.shape for each in four], [(8, 16), (48,), (8, 32), (96,)])
+            q, scales = self.kernels.mxfp8_quantize_cuda_3d(numbers(2, 64, 96), scale_block_dim2=32, blocked_scale_output=False)
+            self.assertEqual((q.shape, q.stride(), scales.shape), ((2, 64, 96), (64 * 96, 1, 64), (2, 2, 3)))
             q, scales = self.kernels.triton_to_mxfp8_dim1(numbers(128, 256))
             self.assertEqual((q.shape, q.stride(), scales.shape), ((128, 256), (1, 128), (256, 4)))
             q, scales = self.kernels.triton_fp8_blockwise_weight_quant_rhs(numbers(256, 128))
             self.assertEqual((q.stride(), scales.shape, scales.stride()), ((1, 256), (2, 1), (1, 2)))
+
+    def test_scaled_grouped_mm(self):
+        mm, fp8 = self.ours.scaled_grouped_mm, torch.float8_e4m3fn
+        a, b = numbers(8, 32), numbers(3, 16, 32)
+        (qa, sa), (qb, sb) = ops.fp8_rowwise_2d(a), ops.fp8_colwise_3d(b.transpose(1, 2))
+        c = mm(qa, qb.transpose(1, 2), sa.reciprocal(), sb.reciprocal(), offs, out_dtype=torch.float32)
+        plain = torch.cat([rows @ weights.t() for rows, weights in zip(a.split([3, 0, 5]), b)])
+        self.assertLess((c - plain).abs().max(), 0.05 * plain.abs().max())
+        gradient = numbers(8, 16)
+        q1, s1, q2, s2 = self.ours.triton_fp8_per_group_colwise_scales_dual(gradient, a, offs, fp8)
+        c = mm(q1.t(), q2, s1.reciprocal(), s2.reciprocal(), offs)
+        plain = torch.stack([left.t() @ right for left, right in zip(gradient.split([3, 0, 5]), a.split([3, 0, 5]))])
+        self.assertEqual((c.shape, c.dtype), ((3, 16, 32), torch.bfloat16))
+        self.assertLess((c.float() - plain).abs().max(), 0.05 * plain.abs().max())
+        with self.assertRaisesRegex(heddle.InputError, "`bias` and `scale_result` are not supported"):
+            mm(qa, qb.transpose(1, 2), sa, sb, offs, bias=sa)
+
+    def test_groups_and_orders_of_tokens(self):
+        x = numbers(8, 16)
+        with self.ours.patch():
+            padded, starts, ends = self.kernels.fused_pad_token_groups_cuda(x, offs, 4)
+            self.assertEqual((padded.shape, starts.tolist(), ends.tolist()), ((20, 16), [0, 4, 4], [4, 4, 12]))
+            self.assertTrue(torch.equal(self.kernels.fused_unpad_token_groups_cuda(padded, offs, starts, 8, 4), x))
+            counts = torch.tensor([1, 0, 3, 2, 2, 0])  # two ranks, three experts
+            indices, sizes, ends = self.kernels.generate_permute_indices(counts, 3, 2, 16, 4)
+            self.assertEqual(indices.tolist(), [0, 4, 5, -1, 6, 7, -1, -1, 1, 2, 3, -1, -1, -1, -1, -1])
+            self.assertEqual((sizes.tolist(), ends.tolist()), ([4, 4, 4], [4, 8, 12]))
+            shape, rows, indices, _, _ = self.kernels.permute_and_pad(x, counts, 2, 3, 4)
+            self.assertEqual((shape, rows.shape), (torch.Size((9, 16)), (20, 16)))
+            self.assertTrue(torch.equal(self.kernels._triton_permute_bwd(rows, indices, 8, 16), x))
+            with self.assertRaises(NotImplementedError):
+                self.kernels.generate_permute_indices(counts.float(), 3, 2, 16, 4)
 
 
 @unittest.skipUnless(torch, "PyTorch is not installed, or cannot be loaded")

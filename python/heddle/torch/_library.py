@@ -69,7 +69,7 @@ class Operator:
             if form is None:
                 made.append(torch.empty(0, device=tensors[0].device))
                 continue
-            shape = [self._extent(extent, extents) for extent in form["extents"]]
+            shape = [self._extent(extent, extents, options) for extent in form["extents"]]
             made.append(torch.empty(shape, dtype=self._dtype(form["type"], tensors, options), device=tensors[0].device))
         return made[0] if len(made) == 1 else tuple(made)
 
@@ -80,9 +80,17 @@ class Operator:
         value = self.options[form["option"]]["default"] if value is None else value
         return (str(value).lower() if isinstance(value, bool) else str(value)) in form["values"]
 
-    @staticmethod
-    def _extent(extent: Dict[str, Any], extents: Dict[str, Any]) -> Any:
-        whole = (extents[extent["of"]] if extent["of"] else 1) * extent["times"]
+    def _number(self, name: str, options: Dict[str, Any]) -> Any:
+        value = options.get(name)
+        return int(self.options[name]["default"]) if value is None else value
+
+    def _extent(self, extent: Dict[str, Any], extents: Dict[str, Any], options: Dict[str, Any]) -> Any:
+        of = extent["of"]
+        whole = 1 if not of else self._number(of[7:], options) if of.startswith("option ") else extents[of]
+        whole = whole * extent["times"]
+        if extent.get("unit"):
+            unit = self._number(extent["unit"], options)
+            return (whole + extents[extent["plus"]] * unit + unit - 1) // unit * unit
         return whole if extent["per"] == 1 else (whole + extent["per"] - 1) // extent["per"]
 
     def _dtype(self, kind: str, tensors: Sequence[torch.Tensor], options: Dict[str, Any]) -> torch.dtype:
@@ -125,8 +133,37 @@ def _matmul_backward(ctx: Any, gradient: torch.Tensor):
     return back, None, None, None
 
 
+def _rows_setup(ctx: Any, inputs: Tuple[Any, ...], keyword_only_inputs: Dict[str, Any], output: Any) -> None:
+    ctx.rows = inputs[0].shape[0]
+    ctx.save_for_backward(*inputs[1:], *(output[1:2] if isinstance(output, tuple) else ()))
+
+
+def _pad_backward(ctx: Any, gradient: torch.Tensor, *offsets: Any):
+    ends, starts = ctx.saved_tensors
+    return torch.ops.heddle.token_group_unpad(gradient.contiguous(), ends, starts, rows=ctx.rows), None
+
+
+def _unpad_backward(ctx: Any, gradient: torch.Tensor):
+    ends, starts = ctx.saved_tensors
+    sizes = ends.diff(prepend=ends.new_zeros(1))
+    row = torch.arange(ctx.rows, device=gradient.device).unsqueeze(1)
+    inside = (row >= starts) & (row < starts + sizes)  # of no group, or of one
+    source = (inside * (row - starts + ends - sizes)).sum(1)
+    return torch.ops.heddle.permute_rows(gradient.contiguous(), torch.where(inside.any(1), source, -1)), None, None
+
+
+def _permute_backward(ctx: Any, gradient: torch.Tensor):
+    return torch.ops.heddle.unpermute_rows(gradient.contiguous(), *ctx.saved_tensors, rows=ctx.rows), None
+
+
+def _unpermute_backward(ctx: Any, gradient: torch.Tensor):
+    return torch.ops.heddle.permute_rows(gradient.contiguous(), *ctx.saved_tensors), None
+
+
 _DERIVATIVES: Dict[str, Tuple[Callable[..., Any], Callable[..., Any]]] = {
-    "amax": (_amax_backward, _amax_setup), "int4_matmul": (_matmul_backward, _matmul_setup)}
+    "amax": (_amax_backward, _amax_setup), "int4_matmul": (_matmul_backward, _matmul_setup),
+    "permute_rows": (_permute_backward, _rows_setup), "token_group_pad": (_pad_backward, _rows_setup),
+    "token_group_unpad": (_unpad_backward, _rows_setup), "unpermute_rows": (_unpermute_backward, _rows_setup)}
 
 
 def _no_derivative(name: str) -> Callable[..., Any]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 import sys
-from typing import Any, Callable, Dict, List, Tuple
+from typing import Any, Callable, Dict, List, Optional, Tuple
 
 import torch
 
@@ -75,18 +75,40 @@ def triton_fp8_per_group_colwise_scales(hp_tensor: torch.Tensor, offsets: torch.
 def triton_fp8_per_group_colwise_scales_dual(hp_tensor_1: torch.Tensor, hp_tensor_2: torch.Tensor, offsets: torch.Tensor,
                                              output_dtype: torch.dtype = torch.float8_e4m3fn,
                                              round_scales_to_power_of_2: bool = False):
-    """Two calls, one after the other."""
-    first = triton_fp8_per_group_colwise_scales(hp_tensor_1, offsets, output_dtype, round_scales_to_power_of_2)
-    return first + triton_fp8_per_group_colwise_scales(hp_tensor_2, offsets, output_dtype, round_scales_to_power_of_2)
+    q1, scales1, q2, scales2 = _ops["fp8_jagged_colwise_dual"](hp_tensor_1, hp_tensor_2, offsets, dtype=output_dtype,
+                                                               pow2=round_scales_to_power_of_2)
+    return q1.t(), scales1.flatten(), q2.t(), scales2.flatten()
+
+
+# ---- torch ----
+
+
+def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: torch.Tensor, scale_b: torch.Tensor,
+                      offs: Optional[torch.Tensor] = None, bias: Optional[torch.Tensor] = None,
+                      scale_result: Optional[torch.Tensor] = None, out_dtype: Optional[torch.dtype] = None,
+                      use_fast_accum: bool = False) -> torch.Tensor:
+    """`torch._scaled_grouped_mm` of FP8 with scales of rows, which `patch` leaves as it is. Groups may be of any sizes. Sums
+    are f32 whatever `use_fast_accum` says."""
+    _require(offs is not None and mat_a.dim() == 2 and mat_b.dim() in (2, 3),
+             f"mat_a has rank {mat_a.dim()}, mat_b {mat_b.dim()}, and the library has 2 with 2 or 3, and offs")
+    _require(bias is None and scale_result is None, "`bias` and `scale_result` are not supported")
+    if mat_b.dim() == 2:
+        scale_a, scale_b = scale_a.reshape(offs.numel(), -1), scale_b.reshape(offs.numel(), -1)
+    matmul = _ops["fp8_grouped_matmul_2d_3d" if mat_b.dim() == 3 else "fp8_grouped_matmul_2d_2d"]
+    return matmul(mat_a, mat_b.transpose(-2, -1), scale_a, scale_b, offs, dtype=out_dtype or torch.bfloat16)
 
 
 # ---- torchao.prototype.mx_formats.kernels ----
 
 
-def _mx(x: torch.Tensor, dim: int, scaling_mode: Any) -> Pair:
+def _mode(scaling_mode: Any) -> str:
     mode = str(getattr(scaling_mode, "value", scaling_mode)).lower()
     _require(mode in ("floor", "rceil"), f"the scaling mode is {mode}, and the library has floor and rceil")
-    q, scales = _ops["mxfp8_quantise"](x, dim=dim, mode=mode)
+    return mode
+
+
+def _mx(x: torch.Tensor, dim: int, scaling_mode: Any) -> Pair:
+    q, scales = _ops["mxfp8_quantise"](x, dim=dim, mode=_mode(scaling_mode))
     return q, scales.view(torch.float8_e8m0fnu)
 
 
@@ -152,6 +174,56 @@ def mxfp8_quantize_2d_32x1_cutedsl(x: torch.Tensor, block_size: int = 32, scalin
     return q.t(), blocked(scales).flatten() if blocked_scale_output else scales
 
 
+def fused_pad_token_groups_cuda(inputs: torch.Tensor, offsets: torch.Tensor, alignment_size: int = 32):
+    return _ops["token_group_pad"](inputs, offsets, align=alignment_size)
+
+
+def fused_unpad_token_groups_cuda(inputs: torch.Tensor, offsets: torch.Tensor, padded_group_start_offsets: torch.Tensor,
+                                  num_tokens: int, alignment_size: int = 32) -> torch.Tensor:
+    return _ops["token_group_unpad"](inputs, offsets, padded_group_start_offsets, rows=num_tokens)
+
+
+def mxfp8_quantize_cuda_3d(x: torch.Tensor, block_size: int = 32, scale_block_dim1: int = 32, scale_block_dim2: int = 1,
+                           scaling_mode: str = "rceil", stage_count: int = 2, blocked_scale_output: bool = True) -> Pair:
+    _require(block_size == 32 and scale_block_dim1 == 32 and scale_block_dim2 in (1, 32),
+             f"the blocks are {scale_block_dim1}x{scale_block_dim2}, and the library has 32x1 and 32x32")
+    q, scales = _ops["mxfp8_quantise_3d"](x, block=f"32x{scale_block_dim2}", mode=_mode(scaling_mode))
+    scales = scales.view(torch.float8_e8m0fnu)
+    if not blocked_scale_output:
+        return q.transpose(-2, -1), scales.transpose(-2, -1).contiguous()
+    from torchao.prototype.moe_training.kernels.mxfp8.quant import torch_to_blocked_per_group_3d
+    return q.transpose(-2, -1), torch_to_blocked_per_group_3d(scales.repeat_interleave(scale_block_dim2, dim=1))
+
+
+# ---- torchao.prototype.moe_training.ep ----
+
+
+def generate_permute_indices(tokens_per_expert_group: torch.Tensor, experts_per_rank: int, num_ranks: int, max_len: int,
+                             alignment: int, use_cpu: bool = False):
+    _require(tokens_per_expert_group.dtype in (torch.int32, torch.int64),
+             f"the counts are of {tokens_per_expert_group.dtype}, and the library has int32 and int64")
+    least = experts_per_rank * alignment
+    _require(max_len >= least, f"max_len is {max_len}, and the library wants {least} or more")
+    return _ops["permute_indices"](tokens_per_expert_group.reshape(num_ranks, experts_per_rank).contiguous(), length=max_len,
+                                   align=alignment)
+
+
+def permute_and_pad(x: torch.Tensor, num_tokens_per_expert: torch.Tensor, ep_degree: int, num_local_experts: int,
+                    alignment: int):
+    rows = x.shape[0] + num_local_experts * alignment
+    indices, sizes, ends = generate_permute_indices(num_tokens_per_expert, num_local_experts, ep_degree,
+                                                    -(-rows // alignment) * alignment, alignment)
+    shape = torch.Size((x.shape[0] + 1, x.shape[1]))  # torchao counts its row of zeros
+    return shape, _ops["permute_rows"](x, indices), indices, sizes, ends
+
+
+def _triton_permute_bwd(grad_output: torch.Tensor, permuted_indices: torch.Tensor, original_rows: int,
+                        original_cols: int) -> torch.Tensor:
+    _require(grad_output.shape[1] == original_cols,
+             f"the gradient has {grad_output.shape[1]} columns, and {original_cols} are wanted")
+    return _ops["unpermute_rows"](grad_output, permuted_indices, rows=original_rows)
+
+
 # ---- torchao.prototype.blockwise_fp8_training.kernels ----
 
 
@@ -201,7 +273,11 @@ SERVED: Dict[str, List[Callable[..., Any]]] = {
         triton_fp8_colwise_3d_scale_and_cast, triton_fp8_rowwise_2d_scale_and_cast],
     _KERNELS + "jagged_float8_scales": [
         triton_fp8_per_group_rowwise_scales, triton_fp8_per_group_colwise_scales, triton_fp8_per_group_colwise_scales_dual],
-    _KERNELS + "mxfp8.quant": [mxfp8_quantize_2d_1x32_cutedsl, mxfp8_quantize_2d_32x1_cutedsl],
+    _KERNELS + "mxfp8.quant": [
+        mxfp8_quantize_2d_1x32_cutedsl, mxfp8_quantize_2d_32x1_cutedsl, mxfp8_quantize_cuda_3d, fused_pad_token_groups_cuda,
+        fused_unpad_token_groups_cuda],
+    "torchao.prototype.moe_training.ep.kernels": [generate_permute_indices],
+    "torchao.prototype.moe_training.ep.permute": [permute_and_pad, _triton_permute_bwd],
     "torchao.prototype.mx_formats.kernels": [
         triton_to_mxfp8_dim0, triton_to_mxfp8_dim1, mxfp8_quantize_cuda, triton_mxfp8_dequant_dim0],
     "torchao.prototype.blockwise_fp8_training.kernels": [

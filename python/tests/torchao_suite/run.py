@@ -11,7 +11,8 @@ import sys
 import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
-FILES = ["test/prototype/moe_training/test_kernels.py", "test/prototype/mx_formats/test_kernels.py",
+FILES = ["test/prototype/moe_training/test_kernels.py", "test/prototype/moe_training/ep/test_kernels.py",
+         "test/prototype/mx_formats/test_kernels.py",
          "test/prototype/blockwise_fp8_training/test_blockwise_kernels.py"]
 
 
@@ -33,7 +34,7 @@ def run_file(name, arguments, journal):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("torchao", type=pathlib.Path, help="a checkout of torchao: its package and its tests")
-    parser.add_argument("files", nargs="*", default=FILES, help="of that checkout; unless given, the three of its FP8 kernels")
+    parser.add_argument("files", nargs="*", default=FILES, help="of that checkout; unless given, the four of its FP8 kernels")
     parser.add_argument("--only", default="", help="a regular expression that names of tests contain")
     parser.add_argument("--limit", type=float, default=3600, help="seconds for one file (default 3600)")
     parser.add_argument("--log", type=pathlib.Path, help="a file that gets a line of JSON for each test")

@@ -46,7 +46,8 @@ patched = ours.patch()
 if ON_CPU:
     from torchao.prototype.moe_training.kernels.mxfp8 import quant
     from torchao.prototype.mx_formats import kernels
-    quant._mxfp8_cutedsl_kernels_available = True  # tests ask this of the functions that are served now
+    # Tests ask these of the functions that are served now.
+    quant._mxfp8_cutedsl_kernels_available = quant._mxfp8_cuda_kernels_available = True
     if not OWN_TRITON:  # eager code does the same as this kernel, which tests bring their reference's scales to a layout with
         kernels.triton_mx_block_rearrange = ours.blocked
     torch.cuda.is_available = lambda: True
