@@ -122,7 +122,6 @@ constexpr auto refused = std::to_array<std::string_view>({
     "recv",
     "recv-done",
     "rng",
-    "rng-bit-generator",
     "rng-get-and-update-state",
     "scaled-dot",
     "scan",

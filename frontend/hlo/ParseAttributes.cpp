@@ -211,6 +211,7 @@ const std::vector<Rule> &rules() {
       {"mantissa_bits", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.mantissaBits = c.cursor.integer(); }},
       {"custom_call_target", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.target = c.cursor.rawValue(); }},
       {"called_computations", "", {}, {Call}, parseBranches},
+      {"algorithm", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.algorithm = c.cursor.rawValue(); }},
       {"dim_labels", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.labels = c.cursor.rawValue(); }},
       {"feature_group_count",
        "",

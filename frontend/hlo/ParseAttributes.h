@@ -22,6 +22,7 @@ struct ParseContext {
   int64_t count = -1;            ///< k of the topk that is being read
   bool largest = true;
   int64_t exponentBits = -1, mantissaBits = -1; ///< of the reduce-precision that is being read
+  std::string algorithm = {};                   ///< of the rng-bit-generator that is being read
   std::string target = {};                      ///< of the custom-call that is being read, in quotes
 };
 

@@ -24,6 +24,7 @@ const InstructionParser::WrittenOut *InstructionParser::findWrittenOut(std::stri
       {"scatter", &InstructionParser::finishScatter},
       {"map", &InstructionParser::finishMap},
       {"reduce-precision", &InstructionParser::finishReducePrecision},
+      {"rng-bit-generator", &InstructionParser::finishRandomBits},
       {"custom-call", &InstructionParser::finishCustomCall},
   };
   auto found = std::ranges::find(all, text, &WrittenOut::name);

@@ -3,6 +3,7 @@
 #pragma once
 #include "frontend/hlo/Asynchronous.h"
 #include "frontend/hlo/ParseAttributes.h"
+#include <array>
 #include <functional>
 #include <map>
 
@@ -78,6 +79,12 @@ private:
   Binding finishDotOfPred(Definition &definition, Instruction dot);
   Binding finishReducePrecision(Definition &definition, const Instruction &reduction);
   Binding finishCustomCall(Definition &definition, const Instruction &call);
+  /// A rng-bit-generator is the rounds of Philox.
+  Binding finishRandomBits(Definition &definition, const Instruction &generator);
+  /// Of counters and a scalar key in u64 the 32 bits of each word, in u64.
+  std::array<int, 4> philox(std::array<int, 4> counter, int key, Location location);
+  /// Of n arrays [rows] the array [rows * n], row by row.
+  int joinColumns(const std::vector<int> &columns, Location location);
   /// The value under the name of what is read.
   Binding finishCopy(Definition &definition, const Instruction &instruction, int value);
   /// A scatter compares each element with where each update goes.

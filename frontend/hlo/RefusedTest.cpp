@@ -82,6 +82,9 @@ TEST(HloRefused, maps_and_custom_calls_that_do_not_fit) {
   EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] custom-call(p), custom_call_target=\"mystery\""),
                   "'custom-call' of the target 'mystery' is not supported\ndocs/hlo.md lists the targets");
   EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] custom-call(p), custom_call_target=\"TopK\""), "and k=-1");
+  EXPECT_CONTAINS(refusedLine("u64[2]", "q = (u64[2], u32[4]) rng-bit-generator(p), algorithm=rng_three_fry"),
+                  "algorithm=rng_default or rng_philox, and makes the state and integers; got u64[2] and "
+                  "algorithm=rng_three_fry");
   EXPECT_CONTAINS(refusedLine("s32[2]", "q = reduce-precision(p), exponent_bits=5, mantissa_bits=10"),
                   "takes an array of f16, bf16, f32 or f64, exponent_bits of 1 or more and mantissa_bits, got s32[2], "
                   "5 and 10");

@@ -223,6 +223,24 @@ TEST(HloContraction, what_is_read_as_a_few_operations) {
   expectSame(numbersOf(run(parseModule(text, "t.hlo"), {{{1, 5, 2, 9, 5}}})[0]), {3, 1}, "TopK");
 }
 
+// The known answers of Philox4x32-10 that its authors publish with the generator.
+TEST(HloMovement, random_bits) {
+  auto bits = [](const std::string &state, const std::string &result, int element) {
+    std::string size = state.find(',') == state.rfind(',') ? "u64[2]" : "u64[3]";
+    return compute(fmt::format("t = ({0}, {1}) rng-bit-generator({0} constant({{{2}}})), algorithm=rng_default\n"
+                               "ROOT r = get-tuple-element(t), index={3}",
+                               size, result, state, element));
+  };
+  expectSame(bits("0,0", "u32[2,2]", 1), {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}, "zeros");
+  expectSame(bits("0,0", "u8[3]", 1), {0xd5, 0x8d, 0x4c}, "the low bits");
+  expectSame(bits("0,0", "s64[1]", 1), {double(int64_t(0xe169c58d6627e8d5))}, "two words, the low one first");
+  expectSame(bits("0,0", "u32[5]", 0), {0, 2}, "the counter goes on by the blocks");
+  std::string ones = "18446744073709551615";
+  expectSame(bits(ones + "," + ones + "," + ones, "u32[4]", 1), {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
+             "ones");
+  expectSame(bits("7," + ones + ",8", "u32[1]", 0), {7, 0, 9}, "with a carry");
+}
+
 TEST(HloContraction, several_values_in_windows) {
   std::string text = moduleText("p = f32[4] parameter(0)\nz = f32[] constant(0)\no = f32[] constant(1)\n"
                                 "t = reduce-window(p, p, z, o), window={size=2}, to_apply=both\n"
