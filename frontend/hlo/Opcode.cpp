@@ -106,7 +106,6 @@ constexpr auto refused = std::to_array<std::string_view>({
     "batch-norm-grad",
     "batch-norm-inference",
     "batch-norm-training",
-    "cholesky",
     "complex",
     "copy-done",
     "copy-start",
@@ -129,7 +128,6 @@ constexpr auto refused = std::to_array<std::string_view>({
     "send-done",
     "set-dimension-size",
     "stochastic-convert",
-    "triangular-solve",
 });
 
 } // namespace

@@ -25,6 +25,8 @@ const InstructionParser::WrittenOut *InstructionParser::findWrittenOut(std::stri
       {"map", &InstructionParser::finishMap},
       {"reduce-precision", &InstructionParser::finishReducePrecision},
       {"rng-bit-generator", &InstructionParser::finishRandomBits},
+      {"cholesky", &InstructionParser::finishCholesky},
+      {"triangular-solve", &InstructionParser::finishTriangularSolve},
       {"custom-call", &InstructionParser::finishCustomCall},
   };
   auto found = std::ranges::find(all, text, &WrittenOut::name);
@@ -78,6 +80,7 @@ InstructionParser::Binding InstructionParser::parseDefinition(const std::string 
   parseOperands(definition, instruction, depth);
   const WrittenOut *writtenOut = findWrittenOut(definition.text);
   context.writtenOut = writtenOut != nullptr;
+  context.triangular = {};
   parseAttributes(context, instruction, depth ? AttributePlace::Operand : AttributePlace::Instruction);
   if (!context.branches.empty() && definition.text != "conditional" && definition.text != "custom-call")
     cursor.fail(location, fmt::format("'{}' has no branches", definition.text), {"'conditional' has"});

@@ -85,6 +85,15 @@ private:
   std::array<int, 4> philox(std::array<int, 4> counter, int key, Location location);
   /// Of n arrays [rows] the array [rows * n], row by row.
   int joinColumns(const std::vector<int> &columns, Location location);
+  struct Matrices; // ReadLinearAlgebra.cpp
+  Binding finishCholesky(Definition &definition, const Instruction &cholesky);
+  Binding finishTriangularSolve(Definition &definition, const Instruction &solve);
+  /// Nothing where the target is none of LAPACK's that are read.
+  std::optional<Binding> finishLapack(Definition &definition, const Instruction &call, std::string_view target);
+  int factorCholesky(const Instruction &call, bool lower, Location location);
+  int solveTriangular(const Instruction &call, const TriangularOptions &options, Location location);
+  /// [batch, rows, columns]
+  int asMatrices(int value, Location location);
   /// The value under the name of what is read.
   Binding finishCopy(Definition &definition, const Instruction &instruction, int value);
   /// A scatter compares each element with where each update goes.
@@ -119,9 +128,9 @@ private:
   std::vector<int> applyToArrays(const Computation &region, const std::vector<int> &arguments, Location location);
   /// Fails unless the computation makes such a scalar of two scalars of the type.
   void checkCombines(const Computation &region, DType type, DType result, std::string_view opcode, Location location);
-  /// A computation of the module whose root has these elements; its parameters are scalars of the types.
+  /// A computation of the module whose root has these elements, with parameters of these shapes.
   using Body = std::function<std::vector<int>(InstructionParser &, const std::vector<int> &parameters)>;
-  int addComputation(const std::string &name, const std::vector<DType> &parameters, const Body &body,
+  int addComputation(const std::string &name, const std::vector<Shape> &parameters, const Body &body,
                      Location location);
   /// The called computation of a reduction without what only XLA's optimiser writes in it: bitcasts and calls.
   int regionOf(const Instruction &reduction, Location location);

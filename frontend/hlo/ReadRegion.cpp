@@ -71,7 +71,7 @@ void InstructionParser::checkCombines(const Computation &region, DType type, DTy
                                       formatShapePlain(made), formatShapePlain(scalar), opcode));
 }
 
-int InstructionParser::addComputation(const std::string &name, const std::vector<DType> &parameters, const Body &body,
+int InstructionParser::addComputation(const std::string &name, const std::vector<Shape> &parameters, const Body &body,
                                       Location location) {
   Computation made;
   made.location = location;
@@ -80,8 +80,7 @@ int InstructionParser::addComputation(const std::string &name, const std::vector
     Instruction parameter;
     parameter.opcode = Opcode::Parameter;
     parameter.parameterNumber = int64_t(i);
-    Shape shape = Shape::scalar(parameters[i]);
-    made.parameters.push_back(parser.append(std::move(parameter), location, &shape));
+    made.parameters.push_back(parser.append(std::move(parameter), location, &parameters[i]));
   }
   std::vector<int> results = body(parser, std::vector<int>(made.parameters));
   made.root = results.size() == 1 ? results[0] : parser.apply(Opcode::Tuple, results, location);
@@ -105,13 +104,13 @@ int InstructionParser::regionOf(const Instruction &reduction, Location location)
       region.parameters, [&](int parameter) { return region.instructions[size_t(parameter)].shape.isScalar(); });
   if (isPlain || !isOfScalars)
     return reduction.calledComputation;
-  std::vector<DType> types;
+  std::vector<Shape> shapes;
   for (size_t i = 0; i < region.parameters.size(); ++i)
-    types.push_back(region.parameter(i).shape.type);
+    shapes.push_back(region.parameter(i).shape);
   auto body = [&](InstructionParser &parser, const std::vector<int> &parameters) {
     return parser.applyToArrays(region, parameters, location);
   };
-  return addComputation(region.name, types, body, location);
+  return addComputation(region.name, shapes, body, location);
 }
 
 } // namespace heddle::hlo

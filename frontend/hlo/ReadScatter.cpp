@@ -177,6 +177,7 @@ int InstructionParser::foldHits(const Instruction &scatter, int hits, int values
   const Computation region = context.module.computation(scatter.calledComputation);
   int64_t elements = shapeOf(hits).dimensions[0], count = shapeOf(hits).dimensions[1];
   DType type = shapeOf(before).type;
+  Shape value = Shape::scalar(type), hit = Shape::scalar(DType::Pred);
   // What is there comes first. Of a step's two values one may be none.
   auto step = [&](InstructionParser &parser, const std::vector<int> &values) {
     int both = parser.applyToArrays(region, {values[0], values[2]}, location)[0];
@@ -198,7 +199,7 @@ int InstructionParser::foldHits(const Instruction &scatter, int hits, int values
       joined(reshape(before, {elements, 1}, location), broadcast(values, {1}, {elements, count}, location)),
       joined(broadcast(present, {}, {elements, 1}, location), hits), number(0, type, location), none};
   reduce.dimensions = {1};
-  reduce.calledComputation = addComputation(region.name, {type, DType::Pred, type, DType::Pred}, step, location);
+  reduce.calledComputation = addComputation(region.name, {value, hit, value, hit}, step, location);
   return element(append(std::move(reduce), location), 0, location);
 }
 

@@ -151,6 +151,8 @@ InstructionParser::Binding InstructionParser::finishCustomCall(Definition &defin
     }
     return finishTop(definition, call);
   }
+  if (auto made = finishLapack(definition, call, target))
+    return *made;
   cursor.fail(location, fmt::format("'custom-call' of the target '{}' is not supported", target.substr(0, 60)),
               {"docs/hlo.md lists the targets that are read"});
 }

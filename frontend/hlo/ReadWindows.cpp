@@ -210,7 +210,7 @@ InstructionParser::Binding InstructionParser::finishReduceWindow(Definition &def
 int InstructionParser::selectedOf(const Instruction &selection, int select, std::vector<WindowDimension> &window,
                                   Location location) {
   const Computation region = context.module.computation(select);
-  DType type = shapeOf(selection.operands[0]).type;
+  Shape value = Shape::scalar(shapeOf(selection.operands[0]).type), place = Shape::scalar(DType::S64);
   int windows = gatherWindows(selection.operands[0], selection.operands[2], window, location);
   // Elements beyond the operand are never selected: their number is -1.
   int outside = number(-1, DType::S64, location), inside = number(0, DType::S64, location);
@@ -240,7 +240,7 @@ int InstructionParser::selectedOf(const Instruction &selection, int select, std:
   reduce.opcode = Opcode::Reduce;
   reduce.operands = {windows, numbers, selection.operands[2], outside};
   reduce.dimensions = windowDimensions(window);
-  reduce.calledComputation = addComputation(region.name, {type, DType::S64, type, DType::S64}, choose, location);
+  reduce.calledComputation = addComputation(region.name, {value, place, value, place}, choose, location);
   transpose.opcode = Opcode::Transpose;
   transpose.dimensions = orderAfterWindows(window);
   transpose.operands = {element(append(std::move(reduce), location), 1, location)};

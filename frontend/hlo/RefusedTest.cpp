@@ -85,6 +85,10 @@ TEST(HloRefused, maps_and_custom_calls_that_do_not_fit) {
   EXPECT_CONTAINS(refusedLine("u64[2]", "q = (u64[2], u32[4]) rng-bit-generator(p), algorithm=rng_three_fry"),
                   "algorithm=rng_default or rng_philox, and makes the state and integers; got u64[2] and "
                   "algorithm=rng_three_fry");
+  EXPECT_CONTAINS(refusedLine("f32[2,3]", "q = cholesky(p)"), "'cholesky' of f32[2,3], which is not square");
+  EXPECT_CONTAINS(refusedLine("bf16[2,2]", "q = cholesky(p)"), "a factor or solution of bf16[2,2] is not supported");
+  EXPECT_CONTAINS(refusedLine("f32[2,2]", "b = f32[3,1] parameter(1)\nq = triangular-solve(p, b), left_side=true"),
+                  "'triangular-solve' of f32[2,2] and f32[3,1] with left_side=true");
   EXPECT_CONTAINS(refusedLine("s32[2]", "q = reduce-precision(p), exponent_bits=5, mantissa_bits=10"),
                   "takes an array of f16, bf16, f32 or f64, exponent_bits of 1 or more and mantissa_bits, got s32[2], "
                   "5 and 10");

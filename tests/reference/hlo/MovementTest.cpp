@@ -223,6 +223,39 @@ TEST(HloContraction, what_is_read_as_a_few_operations) {
   expectSame(numbersOf(run(parseModule(text, "t.hlo"), {{{1, 5, 2, 9, 5}}})[0]), {3, 1}, "TopK");
 }
 
+TEST(HloContraction, factors_and_triangular_systems) {
+  Numbers matrix = {4, 9, 2, 10}; // cholesky reads one triangle
+  auto ofMatrix = [&](const std::string &lines) {
+    return compute("p = f32[2,2] parameter(0)\nb = f32[2,1] constant({{8},{12}})\n" + lines, {matrix});
+  };
+  expectSame(ofMatrix("ROOT r = cholesky(p), lower=true"), {2, 0, 1, 3}, "the lower triangle");
+  expectSame(compute("p = f32[2,2] parameter(0)\nROOT r = cholesky(p), lower=false", {{4, 2, 9, 10}}), {2, 1, 0, 3},
+             "the upper triangle");
+  std::string solve = "ROOT r = triangular-solve(p, ";
+  expectSame(ofMatrix(solve + "b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE"), {2, 0.8f}, "lower");
+  expectSame(ofMatrix(solve + "b), left_side=true, lower=true, unit_diagonal=true"), {8, -4}, "ones on the diagonal");
+  expectSame(ofMatrix(solve + "b), left_side=true, lower=false, unit_diagonal=true"), {-100, 12}, "upper");
+  expectSame(ofMatrix(solve + "b), left_side=true, lower=false, unit_diagonal=true, transpose_a=TRANSPOSE"), {8, -60},
+             "transposed");
+  expectSame(ofMatrix("c = f32[1,2] reshape(b)\n" + solve + "c), left_side=false, lower=true, unit_diagonal=true"),
+             {-16, 12}, "on the right");
+  auto ofCall = [&](const std::string &target, int element) {
+    return compute(
+        fmt::format("p = f32[1,2,2] parameter(0)\nt = (f32[1,2,2], s32[1,2], s32[1]) custom-call(p), "
+                    "custom_call_target=\"{}\", backend_config={{}}\nROOT r = get-tuple-element(t), index={}",
+                    target, element),
+        {{2, 1, 4, 6}});
+  };
+  expectSame(ofCall("lapack_sgetrf_ffi", 0), {4, 6, 0.5, -2}, "LU factors");
+  expectSame(ofCall("lapack_sgetrf_ffi", 1), {2, 2}, "pivots");
+  expectSame(ofCall("lapack_sgetrf_ffi", 2), {0}, "status");
+  expectSame(compute("p = f64[2,2] parameter(0)\nt = (f64[2,2], s32[]) custom-call(p), "
+                     "custom_call_target=\"lapack_dpotrf_ffi\", backend_config={uplo = 76 : ui8}\n"
+                     "ROOT r = get-tuple-element(t), index=1",
+                     {{1, 2, 2, 1}}),
+             {1}, "a matrix that is not positive definite");
+}
+
 // The known answers of Philox4x32-10 that its authors publish with the generator.
 TEST(HloMovement, random_bits) {
   auto bits = [](const std::string &state, const std::string &result, int element) {
