@@ -46,6 +46,15 @@ int InstructionParser::constant(const std::vector<int64_t> &values, Location loc
   return append(std::move(instruction), location, &shape);
 }
 
+int InstructionParser::number(int64_t value, DType type, Location location) {
+  Instruction instruction;
+  instruction.opcode = Opcode::Constant;
+  instruction.literal.assign(reinterpret_cast<const char *>(&value), sizeof value);
+  Shape shape = Shape::scalar(DType::S64);
+  int made = append(std::move(instruction), location, &shape);
+  return type == DType::S64 ? made : convert(made, type, location);
+}
+
 int InstructionParser::contract(int left, int64_t leftDimension, int right, int64_t rightDimension, Location location) {
   Instruction dot;
   dot.opcode = Opcode::Dot;

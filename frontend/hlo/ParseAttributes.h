@@ -8,6 +8,11 @@
 
 namespace heddle::hlo {
 
+/// Of triangular-solve; cholesky has `lower` only.
+struct TriangularOptions {
+  bool left = true, lower = true, unit = false, transposed = false;
+};
+
 /// What the parsers of the parts share.
 struct ParseContext {
   Cursor &cursor;
@@ -18,8 +23,13 @@ struct ParseContext {
   std::string window = {};        ///< of the reduce-window or convolution that is being read, as written
   std::string labels = {};        ///< dim_labels of the convolution that is being read
   int64_t featureGroups = 1, batchGroups = 1;
-  int64_t count = -1; ///< k of the topk that is being read
+  int select = -1, scatter = -1; ///< computations of the select-and-scatter that is being read
+  int64_t count = -1;            ///< k of the topk that is being read
   bool largest = true;
+  int64_t exponentBits = -1, mantissaBits = -1; ///< of the reduce-precision that is being read
+  TriangularOptions triangular = {};            ///< of the triangular-solve or cholesky that is being read
+  std::string algorithm = {};                   ///< of the rng-bit-generator that is being read
+  std::string target = {};                      ///< of the custom-call that is being read, in quotes
 };
 
 enum class AttributePlace {

@@ -13,13 +13,24 @@ namespace heddle::hlo {
 static constexpr int deepestInlineOperand = 32;
 
 // Operations that are read as several others (Read*.cpp).
-static constexpr std::string_view conditionalText = "conditional", reduceWindowText = "reduce-window",
-                                  convolutionText = "convolution", sortText = "sort", topText = "topk",
-                                  scatterText = "scatter";
-static bool isWrittenOut(std::string_view text) {
-  constexpr std::string_view all[] = {conditionalText, reduceWindowText, convolutionText,
-                                      sortText,        topText,          scatterText};
-  return std::ranges::find(all, text) != std::end(all);
+const InstructionParser::WrittenOut *InstructionParser::findWrittenOut(std::string_view text) {
+  static constexpr WrittenOut all[] = {
+      {"conditional", &InstructionParser::finishConditional},
+      {"reduce-window", &InstructionParser::finishReduceWindow},
+      {"select-and-scatter", &InstructionParser::finishSelectAndScatter},
+      {"convolution", &InstructionParser::finishConvolution},
+      {"sort", &InstructionParser::finishSort},
+      {"topk", &InstructionParser::finishTop},
+      {"scatter", &InstructionParser::finishScatter},
+      {"map", &InstructionParser::finishMap},
+      {"reduce-precision", &InstructionParser::finishReducePrecision},
+      {"rng-bit-generator", &InstructionParser::finishRandomBits},
+      {"cholesky", &InstructionParser::finishCholesky},
+      {"triangular-solve", &InstructionParser::finishTriangularSolve},
+      {"custom-call", &InstructionParser::finishCustomCall},
+  };
+  auto found = std::ranges::find(all, text, &WrittenOut::name);
+  return found == std::end(all) ? nullptr : found;
 }
 
 int InstructionParser::parseInstruction() {
@@ -39,7 +50,7 @@ OpcodeWord InstructionParser::parseOpcode(Definition &definition) {
   definition.text = cursor.word("an opcode");
   if (auto word = findOpcodeWord(definition.text))
     return *word;
-  if (isWrittenOut(definition.text))
+  if (findWrittenOut(definition.text))
     return {AsyncRole::None, Opcode::Call, false};
   std::vector<std::string> known, notes;
   for (Opcode opcode : allOpcodes())
@@ -67,27 +78,29 @@ InstructionParser::Binding InstructionParser::parseDefinition(const std::string 
   instruction.location = location;
   instruction.opcode = definition.word.opcode.value_or(Opcode::Call);
   parseOperands(definition, instruction, depth);
-  context.writtenOut = isWrittenOut(definition.text);
+  const WrittenOut *writtenOut = findWrittenOut(definition.text);
+  context.writtenOut = writtenOut != nullptr;
+  context.triangular = {};
   parseAttributes(context, instruction, depth ? AttributePlace::Operand : AttributePlace::Instruction);
-  if (definition.text == conditionalText)
-    return finishConditional(definition, instruction);
-  if (!context.branches.empty())
+  if (!context.branches.empty() && definition.text != "conditional" && definition.text != "custom-call")
     cursor.fail(location, fmt::format("'{}' has no branches", definition.text), {"'conditional' has"});
-  if (definition.text == reduceWindowText)
-    return finishReduceWindow(definition, instruction);
-  if (definition.text == convolutionText)
-    return finishConvolution(definition, instruction);
-  if (definition.text == sortText)
-    return finishSort(definition, instruction);
-  if (definition.text == topText)
-    return finishTop(definition, instruction);
-  if (definition.text == scatterText)
-    return finishScatter(definition, instruction);
+  if (writtenOut)
+    return (this->*writtenOut->finish)(definition, instruction);
   if (!instruction.dimensions.empty() && instruction.opcode == Opcode::Call)
     cursor.fail(location, fmt::format("'{}' has no dimensions", definition.text));
   if (!context.window.empty() || !context.labels.empty())
     cursor.fail(location, fmt::format("'{}' has no window", definition.text),
-                {"'reduce-window' and 'convolution' have"});
+                {"'reduce-window', 'select-and-scatter' and 'convolution' have"});
+  if (context.select >= 0 || context.scatter >= 0)
+    cursor.fail(location, fmt::format("'{}' has no select and no scatter", definition.text),
+                {"'select-and-scatter' has"});
+  bool isOfPred = std::ranges::all_of(instruction.operands, [&](int operand) {
+    return shapeOf(operand).isArray() && shapeOf(operand).type == DType::Pred;
+  });
+  if (instruction.opcode == Opcode::Dot && isOfPred)
+    return finishDotOfPred(definition, std::move(instruction));
+  if (instruction.opcode == Opcode::Reduce)
+    instruction.calledComputation = regionOf(instruction, location);
   return finishDefinition(definition, std::move(instruction));
 }
 

@@ -3,6 +3,8 @@
 #pragma once
 #include "frontend/hlo/Asynchronous.h"
 #include "frontend/hlo/ParseAttributes.h"
+#include <array>
+#include <functional>
 #include <map>
 
 namespace heddle::hlo {
@@ -45,6 +47,13 @@ private:
     OpcodeWord word;
   };
 
+  /// An operation that is read as several others.
+  struct WrittenOut {
+    std::string_view name;
+    Binding (InstructionParser::*finish)(Definition &, const Instruction &);
+  };
+  static const WrittenOut *findWrittenOut(std::string_view text); ///< null for other operations
+
   Binding parseDefinition(const std::string &name, Location location, int depth);
   OpcodeWord parseOpcode(Definition &definition);
   void parseOperands(const Definition &definition, Instruction &instruction, int depth);
@@ -56,11 +65,37 @@ private:
   Binding finishConditional(Definition &definition, const Instruction &conditional);
   /// A reduce-window is a gather of the windows and a reduce.
   Binding finishReduceWindow(Definition &definition, const Instruction &reduction);
+  /// A select-and-scatter is a reduce of the windows to the number that is selected, and a select for each number.
+  Binding finishSelectAndScatter(Definition &definition, const Instruction &selection);
+  /// [the dimensions of the result]: the number, in its window, of the element that is selected, or -1.
+  int selectedOf(const Instruction &selection, int select, std::vector<WindowDimension> &window, Location location);
   /// A convolution is a gather of the windows and a dot.
   Binding finishConvolution(Definition &definition, const Instruction &convolution);
   /// A sort is a gather in the order of ranks, which are counted.
   Binding finishSort(Definition &definition, const Instruction &sort);
   Binding finishTop(Definition &definition, const Instruction &top);
+  Binding finishMap(Definition &definition, const Instruction &map);
+  /// A dot of pred counts, and compares with 0.
+  Binding finishDotOfPred(Definition &definition, Instruction dot);
+  Binding finishReducePrecision(Definition &definition, const Instruction &reduction);
+  Binding finishCustomCall(Definition &definition, const Instruction &call);
+  /// A rng-bit-generator is the rounds of Philox.
+  Binding finishRandomBits(Definition &definition, const Instruction &generator);
+  /// Of counters and a scalar key in u64 the 32 bits of each word, in u64.
+  std::array<int, 4> philox(std::array<int, 4> counter, int key, Location location);
+  /// Of n arrays [rows] the array [rows * n], row by row.
+  int joinColumns(const std::vector<int> &columns, Location location);
+  struct Matrices; // ReadLinearAlgebra.cpp
+  Binding finishCholesky(Definition &definition, const Instruction &cholesky);
+  Binding finishTriangularSolve(Definition &definition, const Instruction &solve);
+  /// Nothing where the target is none of LAPACK's that are read.
+  std::optional<Binding> finishLapack(Definition &definition, const Instruction &call, std::string_view target);
+  int factorCholesky(const Instruction &call, bool lower, Location location);
+  int solveTriangular(const Instruction &call, const TriangularOptions &options, Location location);
+  /// [batch, rows, columns]
+  int asMatrices(int value, Location location);
+  /// The value under the name of what is read.
+  Binding finishCopy(Definition &definition, const Instruction &instruction, int value);
   /// A scatter compares each element with where each update goes.
   Binding finishScatter(Definition &definition, const Instruction &scatter);
   /// s64 [windows, elements of a window]: the element of the operand, or -1 for windows that are not inside.
@@ -73,9 +108,13 @@ private:
   int onlyLast(int hits, int targets, int numbers, Location location);
   /// [elements]: the update of each element's one hit.
   int takeHit(int hits, int numbers, int values, Location location);
-  /// [elements]: `before` with all updates that hit an element.
+  /// [elements]: `before` with all updates that hit an element, which the region adds or multiplies.
   int accumulateHits(const Instruction &scatter, int hits, int values, int before, Location location);
+  /// The same for any region: it takes what is there and the update, one update after the other.
+  int foldHits(const Instruction &scatter, int hits, int values, int before, Location location);
   int constant(const std::vector<int64_t> &values, Location location);
+  /// A scalar; the value is exact in s64, and in the type where that is floating.
+  int number(int64_t value, DType type, Location location);
   int apply(Opcode opcode, std::vector<int> operands, Location location);
   /// A dot over one dimension of each: also what sums, as a reduce would need a computation.
   int contract(int left, int64_t leftDimension, int right, int64_t rightDimension, Location location);
@@ -85,8 +124,17 @@ private:
   /// order.
   int orderOf(int before, int after, Location location);
   int take(int value, int order, Location location);
-  /// The operations of a comparison of scalars on arrays.
-  int applyToArrays(const Computation &region, const std::vector<int> &arguments, Location location);
+  /// The operations of a computation of scalars on arrays of one shape: the elements of its root.
+  std::vector<int> applyToArrays(const Computation &region, const std::vector<int> &arguments, Location location);
+  /// Fails unless the computation makes such a scalar of two scalars of the type.
+  void checkCombines(const Computation &region, DType type, DType result, std::string_view opcode, Location location);
+  /// A computation of the module whose root has these elements, with parameters of these shapes.
+  using Body = std::function<std::vector<int>(InstructionParser &, const std::vector<int> &parameters)>;
+  int addComputation(const std::string &name, const std::vector<Shape> &parameters, const Body &body,
+                     Location location);
+  /// The called computation of a reduction without what only XLA's optimiser writes in it: bitcasts and calls.
+  int regionOf(const Instruction &reduction, Location location);
+  int element(int tuple, int64_t number, Location location);
   int convert(int value, DType type, Location location);
   int broadcast(int value, const std::vector<int64_t> &dimensions, const std::vector<int64_t> &sizes,
                 Location location);

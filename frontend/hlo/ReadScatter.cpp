@@ -161,12 +161,8 @@ int InstructionParser::takeHit(int hits, int numbers, int values, Location locat
 int InstructionParser::accumulateHits(const Instruction &scatter, int hits, int values, int before, Location location) {
   bool multiplies = reductionKindOf(context.module.computation(scatter.calledComputation)) == ReductionKind::Multiply;
   std::vector<int64_t> pairs = shapeOf(hits).dimensions;
-  Instruction number, reduce;
-  number.opcode = Opcode::Constant;
-  int64_t neutral = multiplies;
-  number.literal.assign(reinterpret_cast<const char *>(&neutral), sizeof neutral);
-  Shape scalar = Shape::scalar(DType::S64);
-  int initial = convert(append(std::move(number), location, &scalar), shapeOf(before).type, location);
+  Instruction reduce;
+  int initial = number(multiplies, shapeOf(before).type, location);
   int chosen =
       apply(Opcode::Select, {hits, broadcast(values, {1}, pairs, location), broadcast(initial, {}, pairs, location)},
             location);
@@ -177,18 +173,47 @@ int InstructionParser::accumulateHits(const Instruction &scatter, int hits, int 
   return apply(multiplies ? Opcode::Multiply : Opcode::Add, {before, append(std::move(reduce), location)}, location);
 }
 
+int InstructionParser::foldHits(const Instruction &scatter, int hits, int values, int before, Location location) {
+  const Computation region = context.module.computation(scatter.calledComputation);
+  int64_t elements = shapeOf(hits).dimensions[0], count = shapeOf(hits).dimensions[1];
+  DType type = shapeOf(before).type;
+  Shape value = Shape::scalar(type), hit = Shape::scalar(DType::Pred);
+  // What is there comes first. Of a step's two values one may be none.
+  auto step = [&](InstructionParser &parser, const std::vector<int> &values) {
+    int both = parser.applyToArrays(region, {values[0], values[2]}, location)[0];
+    int first = parser.apply(Opcode::Select, {values[3], both, values[0]}, location);
+    return std::vector<int>{parser.apply(Opcode::Select, {values[1], first, values[2]}, location),
+                            parser.apply(Opcode::Or, {values[1], values[3]}, location)};
+  };
+  auto joined = [&](int first, int others) {
+    Instruction concatenate;
+    concatenate.opcode = Opcode::Concatenate;
+    concatenate.dimensions = {1};
+    concatenate.operands = {first, others};
+    return append(std::move(concatenate), location);
+  };
+  int none = number(0, DType::Pred, location), present = number(1, DType::Pred, location);
+  Instruction reduce;
+  reduce.opcode = Opcode::Reduce;
+  reduce.operands = {
+      joined(reshape(before, {elements, 1}, location), broadcast(values, {1}, {elements, count}, location)),
+      joined(broadcast(present, {}, {elements, 1}, location), hits), number(0, type, location), none};
+  reduce.dimensions = {1};
+  reduce.calledComputation = addComputation(region.name, {value, hit, value, hit}, step, location);
+  return element(append(std::move(reduce), location), 0, location);
+}
+
 InstructionParser::Binding InstructionParser::finishScatter(Definition &definition, const Instruction &scatter) {
   constexpr __int128 mostPairs = __int128(1) << 28;
   Location location = definition.location;
   std::vector<int64_t> windowSizes = windowsOf(scatter, location);
   Shape into = shapeOf(scatter.operands[0]), updates = shapeOf(scatter.operands[2]);
-  const Computation &region = context.module.computation(scatter.calledComputation);
+  const Computation region = context.module.computation(scatter.calledComputation);
+  checkCombines(region, into.type, into.type, "scatter", location);
   const Instruction &root = region.rootInstruction();
   auto kind = reductionKindOf(region);
   bool replaces = root.opcode == Opcode::Parameter && root.parameterNumber == 1;
-  if (!replaces && kind != ReductionKind::Add && kind != ReductionKind::Multiply)
-    cursor.fail(location, fmt::format("'scatter' with computation '{}' is not supported", region.name),
-                {"it adds, multiplies, or returns its second parameter"});
+  bool accumulates = kind == ReductionKind::Add || kind == ReductionKind::Multiply;
   int64_t elements = into.elementCount(), count = updates.elementCount();
   if (__int128(elements) * count > mostPairs || (replaces && __int128(count) * count > mostPairs))
     cursor.fail(location,
@@ -209,6 +234,8 @@ InstructionParser::Binding InstructionParser::finishScatter(Definition &definiti
       int updateNumbers = constant(numbersBelow(count), location);
       hits = onlyLast(hits, targets, updateNumbers, location);
       after = takeHit(hits, updateNumbers, values, location);
+    } else if (!accumulates) {
+      after = foldHits(scatter, hits, values, before, location);
     } else {
       after = accumulateHits(scatter, hits, values, before, location);
     }
@@ -216,13 +243,7 @@ InstructionParser::Binding InstructionParser::finishScatter(Definition &definiti
     int isHit = compare(countTrue(hits, location), CompareDirection::Greater, none, location);
     result = reshape(apply(Opcode::Select, {isHit, after, before}, location), into.dimensions, location);
   }
-  Instruction copy;
-  copy.opcode = Opcode::Copy;
-  copy.operands = {result};
-  copy.name = definition.name;
-  copy.location = location;
-  copy.carried = scatter.carried;
-  return finishDefinition(definition, std::move(copy));
+  return finishCopy(definition, scatter, result);
 }
 
 } // namespace heddle::hlo

@@ -44,30 +44,6 @@ int InstructionParser::take(int value, int order, Location location) {
   return append(std::move(gather), location);
 }
 
-int InstructionParser::applyToArrays(const Computation &region, const std::vector<int> &arguments, Location location) {
-  std::vector<int> values;
-  std::vector<int64_t> sizes = shapeOf(arguments[0]).dimensions;
-  for (const Instruction &instruction : region.instructions) {
-    if (instruction.opcode == Opcode::Parameter) {
-      values.push_back(arguments[size_t(instruction.parameterNumber)]);
-      continue;
-    }
-    bool isConstant = instruction.opcode == Opcode::Constant;
-    if (!isConstant && !isElementwise(instruction.opcode))
-      cursor.fail(location, fmt::format("`{}` in the comparison `{}` is not element-wise",
-                                        opcodeName(instruction.opcode), region.name));
-    Instruction copy = instruction;
-    copy.name.clear();
-    copy.users.clear();
-    for (int &operand : copy.operands)
-      operand = values[size_t(operand)];
-    Shape shape = isConstant ? instruction.shape : Shape::array(instruction.shape.type, sizes);
-    int value = append(std::move(copy), location, &shape);
-    values.push_back(isConstant ? broadcast(value, {}, sizes, location) : value);
-  }
-  return values[size_t(region.root)];
-}
-
 // The dimension becomes the last, the others one.
 int InstructionParser::toRows(int value, int64_t dimension, Location location) {
   Shape shape = shapeOf(value);
@@ -140,7 +116,7 @@ InstructionParser::Binding InstructionParser::finishSort(Definition &definition,
     for (int value : {here, other})
       backward.push_back(value);
   }
-  int before = applyToArrays(region, forward, location), after = applyToArrays(region, backward, location);
+  int before = applyToArrays(region, forward, location)[0], after = applyToArrays(region, backward, location)[0];
   int order = orderOf(before, after, location);
   Instruction result;
   result.opcode = count == 1 ? Opcode::Copy : Opcode::Tuple;

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// reduce-window and convolution are read as a gather of the windows and a reduce or dot, so that nothing after the
-// parser knows them.
+// reduce-window, select-and-scatter and convolution are read as a gather of the windows and a reduce or dot, so that
+// nothing after the parser knows them.
 #include "frontend/hlo/ParseInstruction.h"
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
 #include <numeric>
 #include <optional>
+#include <ranges>
 #include <utility>
 
 namespace heddle::hlo {
@@ -98,6 +99,25 @@ std::string startsOf(const std::vector<WindowDimension> &active) {
   return bytes;
 }
 
+/// Of what gatherWindows makes, the dimensions of the windows.
+std::vector<int64_t> windowDimensions(const std::vector<WindowDimension> &window) {
+  auto active = std::ranges::count_if(window, &WindowDimension::isActive);
+  std::vector<int64_t> dimensions;
+  for (size_t i = 0; i < window.size(); ++i)
+    if (window[i].isActive())
+      dimensions.push_back(active + int64_t(i));
+  return dimensions;
+}
+
+/// Of what gatherWindows makes, reduced over these, the order of the result's dimensions.
+std::vector<int64_t> orderAfterWindows(const std::vector<WindowDimension> &window) {
+  std::vector<int64_t> order;
+  int64_t nextActive = 0, nextKept = std::ranges::count_if(window, &WindowDimension::isActive);
+  for (const WindowDimension &dimension : window)
+    order.push_back(dimension.isActive() ? nextActive++ : nextKept++);
+  return order;
+}
+
 } // namespace
 
 int InstructionParser::gatherWindows(int value, int padding, std::vector<WindowDimension> &window, Location location) {
@@ -148,29 +168,144 @@ int InstructionParser::gatherWindows(int value, int padding, std::vector<WindowD
 InstructionParser::Binding InstructionParser::finishReduceWindow(Definition &definition, const Instruction &reduction) {
   std::string text = std::exchange(context.window, "");
   Location location = definition.location;
-  if (reduction.operands.size() != 2 || reduction.calledComputation < 0)
-    cursor.fail(location, fmt::format("'reduce-window' takes a value, an initial value and to_apply, got {} operands",
+  size_t count = reduction.operands.size() / 2;
+  bool areArrays = std::ranges::all_of(reduction.operands, [&](int operand) { return shapeOf(operand).isArray(); });
+  if (count == 0 || reduction.operands.size() % 2 != 0 || reduction.calledComputation < 0 || !areArrays)
+    cursor.fail(location, fmt::format("'reduce-window' takes values, as many initial values and to_apply, got {} "
+                                      "operands",
                                       reduction.operands.size()));
-  size_t rank = computation.instructions[size_t(reduction.operands[0])].shape.dimensions.size();
+  size_t rank = shapeOf(reduction.operands[0]).dimensions.size();
   std::vector<WindowDimension> window = located(location, [&] { return parseWindow(text, rank); });
+  Instruction reduce;
+  reduce.opcode = Opcode::Reduce;
+  reduce.calledComputation = regionOf(reduction, location);
+  for (size_t i = 0; i < count; ++i) {
+    if (!shapeOf(reduction.operands[i]).sameDimensionsAs(shapeOf(reduction.operands[0])))
+      cursor.fail(location, fmt::format("'reduce-window' takes values of the same dimensions, got {} and {}",
+                                        formatShapePlain(shapeOf(reduction.operands[0])),
+                                        formatShapePlain(shapeOf(reduction.operands[i]))));
+    reduce.operands.push_back(gatherWindows(reduction.operands[i], reduction.operands[count + i], window, location));
+  }
+  reduce.operands.insert(reduce.operands.end(), reduction.operands.begin() + int64_t(count), reduction.operands.end());
+  std::vector<int64_t> order = orderAfterWindows(window);
+  reduce.dimensions = windowDimensions(window);
+  int reduced = append(std::move(reduce), location);
+  Instruction result;
+  result.opcode = count == 1 ? Opcode::Copy : Opcode::Tuple;
+  for (size_t i = 0; i < count; ++i) {
+    Instruction transpose;
+    transpose.opcode = Opcode::Transpose;
+    transpose.dimensions = order;
+    transpose.operands = {count == 1 ? reduced : element(reduced, int64_t(i), location)};
+    result.operands.push_back(append(std::move(transpose), location));
+  }
+  result.name = definition.name;
+  result.location = location;
+  result.carried = reduction.carried;
+  return finishDefinition(definition, std::move(result));
+}
+
+//===-- select-and-scatter ---------------------------------------------------------------------------------------===//
+
+int InstructionParser::selectedOf(const Instruction &selection, int select, std::vector<WindowDimension> &window,
+                                  Location location) {
+  const Computation region = context.module.computation(select);
+  Shape value = Shape::scalar(shapeOf(selection.operands[0]).type), place = Shape::scalar(DType::S64);
+  int windows = gatherWindows(selection.operands[0], selection.operands[2], window, location);
+  // Elements beyond the operand are never selected: their number is -1.
+  int outside = number(-1, DType::S64, location), inside = number(0, DType::S64, location);
+  int places = broadcast(inside, {}, shapeOf(selection.operands[0]).dimensions, location);
+  int numbers = gatherWindows(places, outside, window, location);
+  std::vector<int64_t> sizes = shapeOf(windows).dimensions;
+  int64_t step = 1;
+  for (int64_t dimension : windowDimensions(window) | std::views::reverse) {
+    int along = convert(iota(sizes, dimension, location), DType::S64, location);
+    int steps = broadcast(number(step, DType::S64, location), {}, sizes, location);
+    int added = apply(Opcode::Add, {numbers, apply(Opcode::Multiply, {along, steps}, location)}, location);
+    int isOutside = compare(numbers, CompareDirection::Less, broadcast(inside, {}, sizes, location), location);
+    numbers = apply(Opcode::Select, {isOutside, numbers, added}, location);
+    step *= sizes[size_t(dimension)];
+  }
+  auto choose = [&](InstructionParser &parser, const std::vector<int> &values) {
+    int zero = parser.number(0, DType::S64, location);
+    int chosen = parser.applyToArrays(region, {values[0], values[2]}, location)[0];
+    int isThere = parser.compare(values[1], CompareDirection::GreaterOrEqual, zero, location);
+    int otherIsNot = parser.compare(values[3], CompareDirection::Less, zero, location);
+    int stays =
+        parser.apply(Opcode::Or, {otherIsNot, parser.apply(Opcode::And, {isThere, chosen}, location)}, location);
+    return std::vector<int>{parser.apply(Opcode::Select, {stays, values[0], values[2]}, location),
+                            parser.apply(Opcode::Select, {stays, values[1], values[3]}, location)};
+  };
   Instruction reduce, transpose;
   reduce.opcode = Opcode::Reduce;
-  reduce.operands = {gatherWindows(reduction.operands[0], reduction.operands[1], window, location),
-                     reduction.operands[1]};
-  reduce.calledComputation = reduction.calledComputation;
-  auto active = std::ranges::count_if(window, &WindowDimension::isActive);
-  int64_t nextActive = 0, nextKept = active;
-  for (size_t i = 0; i < rank; ++i) {
-    if (window[i].isActive())
-      reduce.dimensions.push_back(active + int64_t(i));
-    transpose.dimensions.push_back(window[i].isActive() ? nextActive++ : nextKept++);
-  }
+  reduce.operands = {windows, numbers, selection.operands[2], outside};
+  reduce.dimensions = windowDimensions(window);
+  reduce.calledComputation = addComputation(region.name, {value, place, value, place}, choose, location);
   transpose.opcode = Opcode::Transpose;
-  transpose.operands = {append(std::move(reduce), location)};
-  transpose.name = definition.name;
-  transpose.location = location;
-  transpose.carried = reduction.carried;
-  return finishDefinition(definition, std::move(transpose));
+  transpose.dimensions = orderAfterWindows(window);
+  transpose.operands = {element(append(std::move(reduce), location), 1, location)};
+  return append(std::move(transpose), location);
+}
+
+InstructionParser::Binding InstructionParser::finishSelectAndScatter(Definition &definition,
+                                                                     const Instruction &selection) {
+  constexpr int64_t largestWindow = 4096;
+  std::string text = std::exchange(context.window, "");
+  int select = std::exchange(context.select, -1), scatter = std::exchange(context.scatter, -1);
+  Location location = definition.location;
+  bool areArrays = selection.operands.size() == 3 &&
+                   std::ranges::all_of(selection.operands, [&](int operand) { return shapeOf(operand).isArray(); });
+  if (!areArrays || select < 0 || scatter < 0 || !shapeOf(selection.operands[2]).isScalar())
+    cursor.fail(location, fmt::format("'select-and-scatter' takes a value, a source, an initial value, select and "
+                                      "scatter, got {} operands",
+                                      selection.operands.size()));
+  Shape into = shapeOf(selection.operands[0]), source = shapeOf(selection.operands[1]);
+  const Computation region = context.module.computation(scatter);
+  checkCombines(region, into.type, into.type, "select-and-scatter", location);
+  checkCombines(context.module.computation(select), into.type, DType::Pred, "select-and-scatter", location);
+  if (source.type != into.type || shapeOf(selection.operands[2]).type != into.type)
+    cursor.fail(location, fmt::format("'select-and-scatter' of {} takes a source and an initial value of its type, got "
+                                      "{} and {}",
+                                      formatShapePlain(into), formatShapePlain(source),
+                                      formatShapePlain(shapeOf(selection.operands[2]))));
+  std::vector<WindowDimension> window = located(location, [&] { return parseWindow(text, into.dimensions.size()); });
+  int64_t count = 1;
+  for (WindowDimension &dimension : window) {
+    dimension.always = dimension.low != 0 || dimension.high != 0;
+    count *= std::min(dimension.size, largestWindow + 1);
+    if (count > largestWindow || dimension.dilation != 1 || dimension.baseDilation != 1)
+      cursor.fail(location, fmt::format("the window {} of 'select-and-scatter': one without dilation and of at most {} "
+                                        "elements is read",
+                                        text.substr(0, 120), largestWindow));
+  }
+  int selected = selectedOf(selection, select, window, location);
+  if (!shapeOf(selected).sameDimensionsAs(source))
+    cursor.fail(location, fmt::format("the windows of 'select-and-scatter' make {}, and the source is {}",
+                                      formatShapePlain(shapeOf(selected)), formatShapePlain(source)));
+  int result = broadcast(selection.operands[2], {}, into.dimensions, location);
+  int never = number(0, DType::Pred, location);
+  // An element is in several windows, and has another number in each: the later the window, the smaller.
+  for (int64_t place = count; source.elementCount() && place-- > 0;) {
+    int isHit = compare(selected, CompareDirection::Equal,
+                        broadcast(number(place, DType::S64, location), {}, source.dimensions, location), location);
+    Instruction pad;
+    pad.opcode = Opcode::Pad;
+    int64_t rest = place;
+    for (size_t i = window.size(); i-- > 0; rest /= window[i].size) {
+      int64_t low = rest % window[i].size - window[i].low;
+      int64_t reached = (source.dimensions[i] - 1) * window[i].stride + 1 + low;
+      pad.padding.insert(pad.padding.begin(), {low, into.dimensions[i] - reached, window[i].stride - 1});
+    }
+    auto spread = [&](int value, int filler) {
+      Instruction copy = pad;
+      copy.operands = {value, filler};
+      return append(std::move(copy), location);
+    };
+    int update = spread(selection.operands[1], selection.operands[2]);
+    int updated = applyToArrays(region, {result, update}, location)[0];
+    result = apply(Opcode::Select, {spread(isHit, never), updated, result}, location);
+  }
+  return finishCopy(definition, selection, result);
 }
 
 //===-- convolution ----------------------------------------------------------------------------------------------===//
@@ -204,13 +339,13 @@ std::optional<ConvolutionLabels> parseLabels(const std::string &text) {
   return fits ? std::optional(labels) : std::nullopt;
 }
 
-/// The dot of windows, whose features are [groups, inputs] from dimension `features` on, and of a kernel, whose outputs
-/// are [groups, outputs / groups] from `outputs` on. It has no operands.
-Instruction dotOfGroups(const ConvolutionLabels &labels, size_t features, size_t outputs) {
+/// The dot of windows, whose features or batch are [groups, elements of one] from dimension `split` on, and of a
+/// kernel, whose outputs are [groups, outputs / groups] from `outputs` on. It has no operands.
+Instruction dotOfGroups(const ConvolutionLabels &labels, size_t split, size_t outputs) {
   size_t spatial = labels.spatial();
   auto left = [&](char label) {
     size_t dimension = spatial + ConvolutionLabels::at(labels.image, label);
-    return int64_t(dimension + (dimension >= features));
+    return int64_t(dimension + (dimension >= split));
   };
   auto right = [&](char label) {
     size_t dimension = ConvolutionLabels::at(labels.kernel, label);
@@ -218,7 +353,7 @@ Instruction dotOfGroups(const ConvolutionLabels &labels, size_t features, size_t
   };
   Instruction dot;
   dot.opcode = Opcode::Dot;
-  dot.dot.lhsBatch = {int64_t(features)};
+  dot.dot.lhsBatch = {int64_t(split)};
   dot.dot.rhsBatch = {int64_t(outputs)};
   for (size_t i = 0; i < spatial; ++i) {
     dot.dot.lhsContracting.push_back(left(ConvolutionLabels::number(i)));
@@ -267,12 +402,12 @@ InstructionParser::Binding InstructionParser::finishConvolution(Definition &defi
   auto imageAt = [&](char label) { return ConvolutionLabels::at(labels->image, label); };
   auto kernelAt = [&](char label) { return ConvolutionLabels::at(labels->kernel, label); };
   int64_t features = image.dimensions[imageAt('f')], inputs = kernel.dimensions[kernelAt('i')],
-          outputs = kernel.dimensions[kernelAt('o')];
-  if (batchGroups != 1 || groups < 1 || features != groups * inputs || outputs % groups != 0)
-    cursor.fail(location,
-                fmt::format("'convolution' of {} features with a kernel for {}, {} outputs, feature_group_count={} and "
-                            "batch_group_count={} is not supported",
-                            features, inputs, outputs, groups, batchGroups));
+          outputs = kernel.dimensions[kernelAt('o')], batch = image.dimensions[imageAt('b')];
+  if (groups < 1 || batchGroups < 1 || (groups > 1 && batchGroups > 1) || features != groups * inputs ||
+      outputs % (groups * batchGroups) != 0 || batch % batchGroups != 0)
+    cursor.fail(location, fmt::format("'convolution' of {} features of {} images with a kernel for {}, {} outputs, "
+                                      "feature_group_count={} and batch_group_count={} is not supported",
+                                      features, batch, inputs, outputs, groups, batchGroups));
   std::vector<WindowDimension> given = located(location, [&] { return parseWindow(text, spatial); }), window(rank);
   Instruction reverse, transpose, zero;
   for (size_t i = 0; i < spatial; ++i) {
@@ -292,18 +427,20 @@ InstructionParser::Binding InstructionParser::finishConvolution(Definition &defi
   reverse.operands = {convolution.operands[1]};
   int right = append(std::move(reverse), location);
 
-  // Features become [groups, inputs], outputs [groups, outputs / groups].
+  // Features become [groups, inputs], or the batch [groups, images of one]; outputs [groups, outputs / groups].
   std::vector<int64_t> leftSizes = shapeOf(left).dimensions, rightSizes = kernel.dimensions;
-  size_t f = spatial + imageAt('f'), o = kernelAt('o');
-  leftSizes[f] = inputs;
-  leftSizes.insert(leftSizes.begin() + int64_t(f), groups);
+  size_t split = spatial + imageAt(batchGroups > 1 ? 'b' : 'f'), o = kernelAt('o');
+  groups *= batchGroups;
+  batch /= batchGroups;
+  leftSizes[split] /= groups;
+  leftSizes.insert(leftSizes.begin() + int64_t(split), groups);
   rightSizes[o] = outputs / groups;
   rightSizes.insert(rightSizes.begin() + int64_t(o), groups);
-  Instruction dot = dotOfGroups(*labels, f, o);
+  Instruction dot = dotOfGroups(*labels, split, o);
   dot.operands = {reshape(left, leftSizes, location), reshape(right, rightSizes, location)};
   std::vector<int64_t> produced = {groups};
   produced.insert(produced.end(), leftSizes.begin(), leftSizes.begin() + int64_t(spatial));
-  produced.push_back(image.dimensions[imageAt('b')]);
+  produced.push_back(batch);
   produced.push_back(outputs / groups);
   Shape dotShape = Shape::array(definition.declared->type, produced);
   transpose.opcode = Opcode::Transpose;
@@ -311,9 +448,7 @@ InstructionParser::Binding InstructionParser::finishConvolution(Definition &defi
   transpose.dimensions = orderOfResult(*labels);
   Shape shape = Shape::array(definition.declared->type, {});
   for (char label : labels->result)
-    shape.dimensions.push_back(label == 'f'   ? outputs
-                               : label == 'b' ? image.dimensions[imageAt('b')]
-                                              : window[imageAt(label)].results);
+    shape.dimensions.push_back(label == 'f' ? outputs : label == 'b' ? batch : window[imageAt(label)].results);
   if (!shape.sameAs(*definition.declared))
     cursor.fail(location, fmt::format("the shape of 'convolution' is written as {}, its operands make it {}",
                                       formatShapePlain(*definition.declared), formatShapePlain(shape)));

@@ -11,19 +11,19 @@ from ._library import InputError, c_text, library
 
 # Element types by Heddle's (MLIR's) name: bytes, typestr of the array interface, format of `struct`, other names.
 _TYPES = {
-    "f64": (8, "<f8", "d", ("float64", "double")),
-    "f32": (4, "<f4", "f", ("float32", "float")),
-    "f16": (2, "<f2", "e", ("float16", "half")),
+    "f64": (8, "<f8", "d", ("float64", "double", "fp64")),
+    "f32": (4, "<f4", "f", ("float32", "float", "fp32")),
+    "f16": (2, "<f2", "e", ("float16", "half", "fp16")),
     "bf16": (2, "<u2", None, ("bfloat16",)),
-    "f8E4M3FN": (1, "|u1", None, ("float8_e4m3fn",)),
-    "f8E5M2": (1, "|u1", None, ("float8_e5m2",)),
-    "f8E4M3FNUZ": (1, "|u1", None, ("float8_e4m3fnuz",)),
-    "f8E5M2FNUZ": (1, "|u1", None, ("float8_e5m2fnuz",)),
+    "f8E4M3FN": (1, "|u1", None, ("float8_e4m3fn", "fp8e4nv")),
+    "f8E5M2": (1, "|u1", None, ("float8_e5m2", "fp8e5")),
+    "f8E4M3FNUZ": (1, "|u1", None, ("float8_e4m3fnuz", "fp8e4b8")),
+    "f8E5M2FNUZ": (1, "|u1", None, ("float8_e5m2fnuz", "fp8e5b16")),
     "i64": (8, "<i8", "q", ("int64",)),
     "i32": (4, "<i4", "i", ("int32",)),
     "i16": (2, "<i2", "h", ("int16",)),
     "i8": (1, "|i1", "b", ("int8",)),
-    "i1": (1, "|b1", "?", ("bool",)),
+    "i1": (1, "|b1", "?", ("bool", "int1")),
     "ui64": (8, "<u8", "Q", ("uint64",)),
     "ui32": (4, "<u4", "I", ("uint32",)),
     "ui16": (2, "<u2", "H", ("uint16",)),
@@ -40,7 +40,7 @@ Shape = Union[int, Sequence[int]]
 
 
 def element_type(dtype: DType) -> str:
-    """Heddle's name of an element type: of `f32`, `float32`, `numpy.float32`, `torch.bfloat16`."""
+    """Heddle's name of an element type: of `f32`, `float32`, `numpy.float32`, `torch.bfloat16`, `tl.float8e5`."""
     text = dtype if isinstance(dtype, str) else getattr(dtype, "__name__", None) or str(dtype)
     name = _BY_NAME.get(text) or _BY_NAME.get(text.rpartition(".")[2]) or _BY_TYPESTR.get(text)
     if name is None:

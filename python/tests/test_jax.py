@@ -175,6 +175,26 @@ class Modules(unittest.TestCase):
         made = heddle.jax.module(lambda x, w: x @ w, put(self.numbers(8, 16), None, "d"), put(self.numbers(16, 8), "d"))
         self.assertEqual(len(made.results[0]), 4)
 
+    def test_gradients_and_factors(self):
+        def loss(x, w):
+            pooled = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID")
+            return jnp.sum(jax.lax.conv_general_dilated(pooled, w, (1, 1), "SAME", feature_group_count=2,
+                                                        dimension_numbers=("NHWC", "HWIO", "NHWC")) ** 2)
+        heddle.jax.module(jax.grad(loss, argnums=(0, 1)), self.numbers(2, 4, 4, 2), self.numbers(2, 2, 1, 4))
+        heddle.jax.module(lambda x, i: jax.ops.segment_max(x, i, 3), self.numbers(6, 2), jnp.array([0, 1, 1, 0, 1, 0]))
+        heddle.jax.module(lambda a, b: jnp.linalg.solve(a, b), self.numbers(3, 3), self.numbers(3, 2))
+        heddle.jax.module(lambda seed: jax.random.bits(jax.random.key(seed, impl="rbg"), (5,)), jnp.int32(3))
+
+    def test_optimised_text_of_sorts(self):
+        from unittest import mock
+        from heddle.jax import _module
+
+        def optimised(lowered, folder):
+            compiled = lowered.compile()
+            return compiled, compiled.as_text()
+        with mock.patch.object(_module, "_partitioned_text", optimised):
+            heddle.jax.module(lambda x: (jnp.sort(x), jax.lax.top_k(x, 3)), self.numbers(4, 9))
+
     def test_a_wrong_result_is_found(self):
         from unittest import mock
         from heddle.jax import _module

@@ -15,6 +15,7 @@ try:
     from triton.experimental import gluon
     from triton.experimental.gluon import language as gl
     from triton.language.extra import libdevice
+    from triton.tools.tensor_descriptor import TensorDescriptor
 except ImportError as problem:
     raise unittest.SkipTest(f"{problem}: Triton 3.6 to 3.9 and NumPy, in a virtual environment") from None
 
@@ -119,6 +120,11 @@ def twice(x, out, n, BLOCK: gl.constexpr):
     gl.store(out + i, shared.load(layout) * 2, mask=i < n)
 
 
+@triton.jit
+def converts_a_tile(x, out):
+    out.store([8, 0], x.load([8, 16]).to(out.dtype))
+
+
 def random_values(*shape, dtype="f4"):
     return numpy.random.default_rng(1).standard_normal(shape).astype(dtype)
 
@@ -162,6 +168,14 @@ class Launches(unittest.TestCase):
         add[(1,)](Tensor(shifted), Tensor(shifted), Tensor(result), 256, BLOCK=256)
         self.assertTrue((result == 2 * shifted).all())
         add[(0,)](Tensor(shifted), Tensor(shifted), Tensor(result), 256, BLOCK=256)  # launches nothing
+
+    def test_descriptors_made_on_the_host(self):
+        x, bits = random_values(16, 32), numpy.zeros((16, 16), "u1")
+        out = Tensor(bits, tl.float8e5)
+        self.assertEqual((out.type_name, out.dtype.itemsize), ("f8E5M2", 1))
+        converts_a_tile[(1,)](TensorDescriptor.from_tensor(Tensor(x), [8, 16]), TensorDescriptor.from_tensor(out, [8, 16]))
+        self.assertFalse(bits[:8].any())
+        numpy.testing.assert_allclose((bits[8:].astype("u2") << 8).view("f2"), x[8:, 16:], rtol=0.126, atol=1e-4)
 
     def test_softmax(self):
         x = random_values(8, 100)

@@ -15,17 +15,23 @@ from typing import Any, Iterator, List, Optional
 _checking = threading.local()
 
 
+class _ElementType(str):
+    """PyTorch's name of an element type, with the size that triton.tools.tensor_descriptor asks for."""
+    itemsize: int
+
+
 class Tensor:
     """An array of the host as Triton wants tensors, where PyTorch is not there: NumPy's, or a heddle.Array.
 
-    `array` is the memory that kernels use; `dtype` may name a type that NumPy lacks: `Tensor(bits, "bf16")`."""
+    `array` is the memory that kernels use; `dtype` may name a type that NumPy lacks, as Heddle, PyTorch or Triton does:
+    `Tensor(bits, "bf16")`, `Tensor(bits, tl.float8e4nv)`."""
 
     _NAMES = {"f64": "float64", "f32": "float32", "f16": "float16", "bf16": "bfloat16", "i64": "int64", "i32": "int32",
               "i16": "int16", "i8": "int8", "i1": "bool", "ui64": "uint64", "ui32": "uint32", "ui16": "uint16", "ui8": "uint8",
               "f8E4M3FN": "float8_e4m3fn", "f8E5M2": "float8_e5m2", "f8E4M3FNUZ": "float8_e4m3fnuz",
               "f8E5M2FNUZ": "float8_e5m2fnuz"}
 
-    def __init__(self, array: Any, dtype: Optional[str] = None):
+    def __init__(self, array: Any, dtype: Any = None):
         from .. import _arrays
         memory = _arrays.memory_of(array, "Tensor")
         if memory is None or memory.place != "host":
@@ -36,7 +42,8 @@ class Tensor:
         self.type_name = _arrays.element_type(dtype) if dtype is not None else memory.dtype
         if not _arrays.agrees(self.type_name, memory.dtype):
             raise _arrays.InputError(f"an array of {memory.dtype} does not hold {self.type_name}")
-        self.dtype = self._NAMES[self.type_name]
+        self.dtype = _ElementType(self._NAMES[self.type_name])
+        self.dtype.itemsize = _arrays.size_of(self.type_name)
         self.shape = memory.shape
 
     def data_ptr(self) -> int:

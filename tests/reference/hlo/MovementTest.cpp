@@ -163,7 +163,8 @@ TEST(HloContraction, convolutions) {
 TEST(HloMovement, scatters) {
   auto scattered = [](const std::string &line) {
     std::string text = moduleText("p = f32[2,3] parameter(0)\nROOT r = f32[2,3] scatter(p, " + line);
-    text.insert(text.find("ENTRY"), "set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) }\n");
+    text.insert(text.find("ENTRY"), "set { a = f32[] parameter(0) ROOT b = f32[] parameter(1) }\n"
+                                    "sub { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = subtract(a, b) }\n");
     return numbersOf(run(parseModule(text, "t.hlo"), {{six}})[0]);
   };
   std::string rows = "), update_window_dims={1}, inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
@@ -182,6 +183,117 @@ TEST(HloMovement, scatters) {
                        "inserted_window_dims={1}, input_batching_dims={0}, scatter_indices_batching_dims={0}, "
                        "scatter_dims_to_operand_dims={1}, index_vector_dim=1, to_apply=set"),
              {0, 1, 7, 8, 4, 5}, "one in each row");
+  expectSame(
+      scattered("s32[3,1] constant({{0},{1},{0}}), f32[3,3] constant({{1,-2,3},{10,4,-30},{2,0,-1}})" + rows + "max"),
+      {2, 1, 3, 10, 4, 5}, "the largest");
+  expectSame(scattered("s32[3,1] constant({{1},{1},{7}}), f32[3,3] constant({{1,2,3},{4,5,6},{7,7,7}})" + rows + "sub"),
+             {0, 1, 2, -2, -3, -4}, "one after the other, what is there first");
+}
+
+TEST(HloMovement, selections) {
+  auto selected = [](const std::string &source, const std::string &rest) {
+    std::string text = moduleText("p = f32[2,4] parameter(0)\nz = f32[] constant(0)\nROOT r = select-and-scatter(p, " +
+                                  source + ", z), select=ge, scatter=add, window=" + rest);
+    text.insert(text.find("ENTRY"), "ge { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = compare(a, b), "
+                                    "direction=GE }\n");
+    return numbersOf(run(parseModule(text, "t.hlo"), {{{1, 5, 2, 2, 7, 0, 3, 4}}})[0]);
+  };
+  expectSame(selected("f32[1,2] constant({{10,20}})", "{size=2x2 stride=2x2}"), {0, 0, 0, 0, 10, 0, 0, 20}, "apart");
+  expectSame(selected("f32[2,3] constant({{1,2,3},{4,5,6}})", "{size=1x2}"), {0, 3, 3, 0, 4, 0, 5, 6},
+             "windows that overlap, and the first of equal ones");
+  expectSame(selected("f32[2,2] constant({{1,2},{4,8}})", "{size=1x3 stride=1x3 pad=0_0x1_1}"),
+             {0, 1, 2, 0, 4, 0, 0, 8}, "nothing beyond the array is selected");
+}
+
+TEST(HloContraction, what_is_read_as_a_few_operations) {
+  expectSame(compute("p = pred[2,2] parameter(0)\nq = pred[2,2] dot(p, p), lhs_contracting_dims={1}, "
+                     "rhs_contracting_dims={0}\nROOT r = f32[2,2] convert(q)",
+                     {{1, 1, 0, 1}}),
+             {1, 1, 0, 1}, "a dot of pred");
+  expectSame(compute("p = f32[3] parameter(0)\nROOT r = map(p, p), dimensions={0}, to_apply=mul", {{1, 2, -3}}),
+             {1, 4, 9}, "map");
+  expectSame(compute("p = f32[7] parameter(0)\nROOT r = reduce-precision(p), exponent_bits=5, mantissa_bits=10",
+                     {{1 + 0x1p-11, 1 + 0x3p-11, 65519, 65520, -0x1p-15, notANumber, -0x1p-14}}),
+             {1, 1 + 0x1p-9, 65504, infinity, -0.0, notANumber, -0x1p-14}, "ties, overflow, what is not normal");
+  std::string text = moduleText("p = f32[5] parameter(0)\nt = (f32[2], s32[2]) custom-call(p), "
+                                "custom_call_target=\"TopK\", called_computations={gt}\n"
+                                "ROOT r = get-tuple-element(t), index=1");
+  text.insert(text.find("ENTRY"), "gt { a = f32[] parameter(0) b = f32[] parameter(1) c = compare(a, b), direction=LT "
+                                  "ROOT d = compare(a, b), direction=GT }\n");
+  expectSame(numbersOf(run(parseModule(text, "t.hlo"), {{{1, 5, 2, 9, 5}}})[0]), {3, 1}, "TopK");
+}
+
+TEST(HloContraction, factors_and_triangular_systems) {
+  Numbers matrix = {4, 9, 2, 10}; // cholesky reads one triangle
+  auto ofMatrix = [&](const std::string &lines) {
+    return compute("p = f32[2,2] parameter(0)\nb = f32[2,1] constant({{8},{12}})\n" + lines, {matrix});
+  };
+  expectSame(ofMatrix("ROOT r = cholesky(p), lower=true"), {2, 0, 1, 3}, "the lower triangle");
+  expectSame(compute("p = f32[2,2] parameter(0)\nROOT r = cholesky(p), lower=false", {{4, 2, 9, 10}}), {2, 1, 0, 3},
+             "the upper triangle");
+  std::string solve = "ROOT r = triangular-solve(p, ";
+  expectSame(ofMatrix(solve + "b), left_side=true, lower=true, transpose_a=NO_TRANSPOSE"), {2, 0.8f}, "lower");
+  expectSame(ofMatrix(solve + "b), left_side=true, lower=true, unit_diagonal=true"), {8, -4}, "ones on the diagonal");
+  expectSame(ofMatrix(solve + "b), left_side=true, lower=false, unit_diagonal=true"), {-100, 12}, "upper");
+  expectSame(ofMatrix(solve + "b), left_side=true, lower=false, unit_diagonal=true, transpose_a=TRANSPOSE"), {8, -60},
+             "transposed");
+  expectSame(ofMatrix("c = f32[1,2] reshape(b)\n" + solve + "c), left_side=false, lower=true, unit_diagonal=true"),
+             {-16, 12}, "on the right");
+  auto ofCall = [&](const std::string &target, int element) {
+    return compute(
+        fmt::format("p = f32[1,2,2] parameter(0)\nt = (f32[1,2,2], s32[1,2], s32[1]) custom-call(p), "
+                    "custom_call_target=\"{}\", backend_config={{}}\nROOT r = get-tuple-element(t), index={}",
+                    target, element),
+        {{2, 1, 4, 6}});
+  };
+  expectSame(ofCall("lapack_sgetrf_ffi", 0), {4, 6, 0.5, -2}, "LU factors");
+  expectSame(ofCall("lapack_sgetrf_ffi", 1), {2, 2}, "pivots");
+  expectSame(ofCall("lapack_sgetrf_ffi", 2), {0}, "status");
+  expectSame(compute("p = f64[2,2] parameter(0)\nt = (f64[2,2], s32[]) custom-call(p), "
+                     "custom_call_target=\"lapack_dpotrf_ffi\", backend_config={uplo = 76 : ui8}\n"
+                     "ROOT r = get-tuple-element(t), index=1",
+                     {{1, 2, 2, 1}}),
+             {1}, "a matrix that is not positive definite");
+}
+
+// The known answers of Philox4x32-10 that its authors publish with the generator.
+TEST(HloMovement, random_bits) {
+  auto bits = [](const std::string &state, const std::string &result, int element) {
+    std::string size = state.find(',') == state.rfind(',') ? "u64[2]" : "u64[3]";
+    return compute(fmt::format("t = ({0}, {1}) rng-bit-generator({0} constant({{{2}}})), algorithm=rng_default\n"
+                               "ROOT r = get-tuple-element(t), index={3}",
+                               size, result, state, element));
+  };
+  expectSame(bits("0,0", "u32[2,2]", 1), {0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}, "zeros");
+  expectSame(bits("0,0", "u8[3]", 1), {0xd5, 0x8d, 0x4c}, "the low bits");
+  expectSame(bits("0,0", "s64[1]", 1), {double(int64_t(0xe169c58d6627e8d5))}, "two words, the low one first");
+  expectSame(bits("0,0", "u32[5]", 0), {0, 2}, "the counter goes on by the blocks");
+  std::string ones = "18446744073709551615";
+  expectSame(bits(ones + "," + ones + "," + ones, "u32[4]", 1), {0x408f276d, 0x41c83b0e, 0xa20bc7c6, 0x6d5451fd},
+             "ones");
+  expectSame(bits("7," + ones + ",8", "u32[1]", 0), {7, 0, 9}, "with a carry");
+}
+
+TEST(HloContraction, several_values_in_windows) {
+  std::string text = moduleText("p = f32[4] parameter(0)\nz = f32[] constant(0)\no = f32[] constant(1)\n"
+                                "t = reduce-window(p, p, z, o), window={size=2}, to_apply=both\n"
+                                "ROOT r = get-tuple-element(t), index=1");
+  text.insert(text.find("ENTRY"), "both { a = f32[] parameter(0) b = f32[] parameter(1) c = f32[] parameter(2) d = "
+                                  "f32[] parameter(3) s = add(a, c) m = multiply(b, d) ROOT t = tuple(s, m) }\n");
+  expectSame(numbersOf(run(parseModule(text, "t.hlo"), {{{1, 2, 3, 4}}})[0]), {2, 6, 12}, "sums and products");
+}
+
+TEST(HloContraction, regions_with_bitcasts_and_calls) {
+  std::string text =
+      moduleText("p = f32[3] parameter(0)\nz = f32[] constant(1)\n"
+                 "s = sort(p), dimensions={0}, to_apply=bits\n"
+                 "m = reduce(p, z), dimensions={0}, to_apply=called\nb = f32[3] broadcast(m), dimensions={}\n"
+                 "ROOT r = add(s, b)");
+  text.insert(text.find("ENTRY"),
+              "bits { a = f32[] parameter(0) b = f32[] parameter(1) c = s32[] bitcast(a) d = s32[] bitcast(b) "
+              "ROOT e = compare(c, d), direction=LT }\n"
+              "called { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = call(a, b), to_apply=mul }\n");
+  expectSame(numbersOf(run(parseModule(text, "t.hlo"), {{{3, 1, 2}}})[0]), {7, 8, 9}, "by their bits");
 }
 
 TEST(HloMovement, sorts) {
