@@ -80,10 +80,12 @@ struct IndicesBody {
       store(values.pointer("sizes").as<i32>() + expert, rows.groupSize);
       store(values.pointer("ends").as<i32>() + expert, rows.group + rows.groupSize);
     });
-    forRange(0, rows.count, int(block), [&](Scalar<i32> first) {
+    auto begin = rows.group + rows.inTheGroup;
+    auto room = select(begin >= 0 && begin <= length, length - begin, 0); // sums of wrong counts may overflow
+    auto count = minimum(rows.count, room);
+    forRange(0, count, int(block), [&](Scalar<i32> first) {
       auto i = first + range<block>();
-      auto at = rows.group + rows.inTheGroup + i;
-      store(values.pointer("indices").as<i32>() + at, rows.source + i, i < rows.count && at >= 0 && at < length);
+      store(values.pointer("indices").as<i32>() + begin + i, rows.source + i, i < count);
     });
   }
 };
