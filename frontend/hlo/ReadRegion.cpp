@@ -31,9 +31,13 @@ std::vector<int> InstructionParser::applyToArrays(const Computation &region, con
     case Opcode::Tuple:
       return operands;
     case Opcode::GetTupleElement:
+      if (size_t(instruction.tupleIndex) >= operands.size())
+        break; // of a parameter that is a tuple
       return {operands[size_t(instruction.tupleIndex)]};
     case Opcode::Call:
     case Opcode::Fusion:
+      if (context.module.computation(instruction.calledComputation).parameters.size() != operands.size())
+        break;
       return applyToArrays(Computation(context.module.computation(instruction.calledComputation)), operands, location);
     case Opcode::Constant: {
       Instruction copy = instruction;

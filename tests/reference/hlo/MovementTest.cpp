@@ -294,6 +294,11 @@ TEST(HloContraction, regions_with_bitcasts_and_calls) {
               "ROOT e = compare(c, d), direction=LT }\n"
               "called { a = f32[] parameter(0) b = f32[] parameter(1) ROOT c = call(a, b), to_apply=mul }\n");
   expectSame(numbersOf(run(parseModule(text, "t.hlo"), {{{3, 1, 2}}})[0]), {7, 8, 9}, "by their bits");
+  std::string tuples = moduleText("p = f32[3] parameter(0)\nROOT s = sort(p), dimensions={0}, to_apply=of\n");
+  tuples.insert(tuples.find("ENTRY"), "of { a = (f32[], f32[]) parameter(0) b = f32[] parameter(1) c = f32[] "
+                                      "get-tuple-element(a), index=1 ROOT d = compare(b, c), direction=LT }\n");
+  EXPECT_CONTAINS(messageOf([&] { parseModule(tuples, "t.hlo"); }),
+                  "`get-tuple-element` in the computation `of` is not element-wise");
 }
 
 TEST(HloMovement, sorts) {
