@@ -100,6 +100,8 @@ void Communicator::checkProcesses(const Operation &operation, uint64_t number) {
       throw environmentError(processGroup->describe(rank) + " has ended the group",
                              {"make a new group; the first error on that rank says what happened"});
   }
+  if (failed) // others count what is recorded
+    return;
   ring->record(number, operation.hash);
   auto difference = ring->differenceAt(number, operation.hash);
   if (!difference)
