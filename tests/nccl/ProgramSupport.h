@@ -4,12 +4,15 @@
 #pragma once
 #include "nccl/Nccl.h"
 #include <algorithm>
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <functional>
+#include <new>
 #include <string>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -131,13 +134,24 @@ struct Group {
   int rank, ranks;
 };
 
+inline std::atomic<int> *arrived = nullptr; ///< in memory of all ranks
+
+/// Waits, once in a program, until so many ranks are here.
+inline void meet(int count) {
+  ++*arrived;
+  while (*arrived < count)
+    ::usleep(1000);
+}
+
 /// Starts a process for each rank; `ofLast` is a variable NAME=VALUE of the last one's. The worst exit code, 3 for a
 /// signal.
 inline int startRanks(const std::string &ofLast, const std::function<int(const UniqueId &)> &run) {
   // Before CUDA starts: the id of the first process goes to all through a pipe.
   int ends[2];
-  if (::pipe(ends))
+  void *shared = ::mmap(nullptr, sizeof *arrived, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  if (shared == MAP_FAILED || ::pipe(ends))
     return 2;
+  arrived = new (shared) std::atomic<int>(0);
   std::vector<pid_t> children;
   for (rank = 0; rank < ranks; ++rank) {
     pid_t child = ::fork();

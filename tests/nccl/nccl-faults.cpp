@@ -97,6 +97,7 @@ int abortBesideOffer(const UniqueId &id) {
 int wrongArgument(const UniqueId &id) {
   Comm comm = makeComm(id);
   REQUIRE(reduceOnes(comm, small));
+  meet(ranks); // the end of the group is the end of what others still compute, too
   std::vector<float> values(small);
   say("call", ncclAllReduce(values.data(), rank == 1 ? nullptr : values.data(), small, type::f32, reduction::sum, comm,
                             nullptr));
@@ -123,6 +124,7 @@ int leaveEarly(const UniqueId &id, size_t count, bool isLate) {
   say("state before", state);
   say("call", reduceOnes(comm, count));
   std::fflush(stdout);
+  meet(ranks - 1); // what follows is the death of a rank
   std::_Exit(0);
 }
 
