@@ -88,12 +88,15 @@ LoopPipeliner::RingSizes LoopPipeliner::sizeCopies(int64_t mostBytes) const {
   return without < 2 ? RingSizes() : RingSizes{without * bytes, without, false};
 }
 
-// Rings that stores fill have two tiles where these fit, which saves a barrier, else one.
+// Rings that stores fill have two tiles, which saves a barrier, where these fit and leave memory for the blocks that
+// hide more than that; else one.
 LoopPipeliner::RingSizes LoopPipeliner::sizeRings(int64_t mostBytes) const {
+  constexpr int64_t enoughBlocks = 4;
   for (int64_t slots = storedBytes ? 2 : 0; slots > 0; --slots) {
     int64_t stored = slots * storedBytes;
     RingSizes sizes = stored <= mostBytes ? sizeCopies(mostBytes - stored) : RingSizes();
-    if (stored > mostBytes || (!copies.empty() && !sizes.bytes))
+    bool isCrowded = slots > 1 && leavesRegistersForTwo() && enoughBlocks * stored >= to.target.sharedMemoryBytes();
+    if (stored > mostBytes || isCrowded || (!copies.empty() && !sizes.bytes))
       continue;
     sizes.bytes += stored;
     sizes.slots = slots;
