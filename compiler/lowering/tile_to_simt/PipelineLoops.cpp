@@ -102,7 +102,13 @@ LoopPipeliner::RingSizes LoopPipeliner::sizeRings(int64_t mostBytes) const {
     sizes.slots = slots;
     return sizes;
   }
-  return sizeCopies(mostBytes);
+  if (RingSizes sizes = sizeCopies(mostBytes); sizes.bytes || copies.empty())
+    return sizes;
+  // One tile of each has to be stored: a copy would need a second one.
+  int64_t all = storedBytes;
+  for (RingCopy copy : copies)
+    all += bytesOf(copy.ringType(1));
+  return all <= mostBytes ? RingSizes{all, 0, false, 1} : RingSizes();
 }
 
 void LoopPipeliner::allocateRings() {
