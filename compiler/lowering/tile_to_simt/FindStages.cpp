@@ -82,6 +82,27 @@ struct Way {
 };
 } // namespace
 
+/// Whether what is stored to shared memory is so after all matmuls, from values that are there before the last, and
+/// nothing is read after that: such stores may go before the last matmul, and reads before another one. Others are of
+/// the text, whose order counts.
+static bool storesAtEnd(Block &body) {
+  auto stores = body.getOps<StoreSharedOp>();
+  Operation *last = nullptr;
+  for (Operation &op : body)
+    if (isMatmul(&op))
+      last = &op;
+  if (stores.empty() || !last)
+    return stores.empty();
+  bool isReadAfter =
+      llvm::any_of(body.getOps<LoadSharedOp>(), [&](LoadSharedOp load) { return last->isBeforeInBlock(load); });
+  return !isReadAfter && llvm::all_of(stores, [&](StoreSharedOp store) {
+    return last->isBeforeInBlock(store) && llvm::all_of(store->getOperands(), [&](Value operand) {
+             Operation *from = operand.getDefiningOp();
+             return !from || from->getBlock() != &body || from->isBeforeInBlock(last);
+           });
+  });
+}
+
 /// Stores to a ring for the next iteration, which stand at the end, are to be a stage apart from the reads after them:
 /// before the last matmul. Where the ring has one tile, they are so from the reads before them too.
 static void storeBeforeLastMatmul(Block &body) {
@@ -107,6 +128,8 @@ static void storeBeforeLastMatmul(Block &body) {
 
 /// Makes the loop's matmul so many, and its order that of stages; false where that is not possible.
 static bool prepare(scf::ForOp loop, int parts) {
+  if (!storesAtEnd(*loop.getBody()))
+    return false;
   if (parts > 1 && !splitMatmul(*loop.getBody(), parts))
     return false;
   storeBeforeLastMatmul(*loop.getBody());

@@ -146,9 +146,11 @@ std::vector<std::pair<double, Cut>> simt::waysToCut(const LoopSteps &loop, const
 
 /// What a matmul waits for, and what computes; other reads from LDS are hidden by that.
 double simt::cyclesUncut(const LoopSteps &loop) {
-  SmallVector<StageWork> steps;
-  for (size_t step = 0; step < loop.steps.size(); ++step)
-    if (loop.steps[step].kind != Step::Memory || isReadFor(loop, step) || !loop.wait)
-      steps.push_back(loop.steps[step].work);
-  return loop.wait ? cyclesTogether(steps) : cyclesFree(steps);
+  SmallVector<StageWork> all, waited;
+  for (size_t step = 0; step < loop.steps.size(); ++step) {
+    all.push_back(loop.steps[step].work);
+    if (loop.steps[step].kind != Step::Memory || isReadFor(loop, step))
+      waited.push_back(all.back());
+  }
+  return loop.wait ? cyclesTogether(waited) : cyclesFree(all);
 }
