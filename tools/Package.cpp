@@ -77,7 +77,14 @@ std::vector<std::string> splitAtCommas(const std::string &option, const std::str
 
 /// None where none are given; what makes bundles refuses that.
 std::vector<std::string> targetsOf(const PackageRequest &request) {
-  return request.targets.empty() ? std::vector<std::string>{} : splitAtCommas("--for", request.targets);
+  if (request.targets.empty())
+    return {};
+  std::vector<std::string> targets = splitAtCommas("--for", request.targets);
+  if (request.processor != "native" && std::ranges::count(targets, "host") == 0)
+    throw inputError(
+        fmt::format("`--cpu {}` is for the target host, and `--for` has {}", request.processor, request.targets),
+        {"leave `--cpu` out, or add host to `--for`"});
+  return targets;
 }
 
 void finish(const PackageRequest &request, const Bundle &bundle) {
