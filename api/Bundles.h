@@ -42,7 +42,7 @@ struct CollectiveBundleRequest {
   std::string processor = "native"; ///< for the host
 };
 /// The kernels of the plans that heddle_communicator_prepare makes for these; plans that share a kernel have one.
-/// Throws Error{Input} as makePlan, with the collective.
+/// Throws Error{Input} as makePlan, with the collective, and where no size has elements.
 Bundle bundleCollectives(const CollectiveBundleRequest &request, const BundleProgress &progress);
 
 } // namespace heddle

@@ -46,6 +46,9 @@ Bundle bundleCollectives(const CollectiveBundleRequest &request, const BundlePro
               progress(fmt::format("{} for {}: {}", describe(collective), target, plan.algorithm->name));
             addCollective(bundle, plan, request.processor);
           }
+  if (bundle.collectives.empty())
+    throw inputError("no kernel: the collectives have no elements at these sizes",
+                     {"a rank has so many bytes, parts included: give larger ones"});
   return bundle;
 }
 

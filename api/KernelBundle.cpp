@@ -20,14 +20,10 @@ std::set<std::string> extentsOf(const LibraryKernel &kernel) {
   return names;
 }
 
-/// The names of `M=128,K=512`; bindLibraryCall reads the rest.
 std::set<std::string> namesOf(const std::string &shape) {
   std::set<std::string> names;
-  for (size_t start = 0; start < shape.size();) {
-    size_t end = std::min(shape.find(',', start), shape.size());
-    names.insert(parseNamedValue(shape.substr(start, end - start), "--shape").name);
-    start = end + 1;
-  }
+  for (const auto &[name, extent] : readShape(shape))
+    names.insert(name);
   return names;
 }
 
@@ -64,8 +60,10 @@ void addCall(Bundle &bundle, const LibraryRequest &request, const std::string &t
   PlannedLibraryCall planned = planLibraryCall(request, target);
   if (progress && request.tuned)
     progress(planned.tuned);
-  std::vector<std::shared_ptr<const Package>> packages = compilePlan(planned.plan, *planned.call.chip, request.options);
   BundleCall call = bundleCallOf(planned.call, planned.plan);
+  if (bundle.hasCall(call)) // targets, kernels or shapes that are given twice
+    return;
+  std::vector<std::shared_ptr<const Package>> packages = compilePlan(planned.plan, *planned.call.chip, request.options);
   const std::vector<Parameter> &parameters = lookupKernel(planned.call.kernel).inputs;
   std::ranges::sort(call.inputs, {}, [&](const BundleArray &array) {
     return std::ranges::find(parameters, array.name, &Parameter::name) - parameters.begin();

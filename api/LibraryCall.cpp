@@ -27,18 +27,6 @@ std::vector<int64_t> numbersOf(const std::string &text, const std::string &whole
   return numbers;
 }
 
-std::map<std::string, int64_t> extentsOf(const std::string &shape) {
-  std::map<std::string, int64_t> extents;
-  for (size_t start = 0; start < shape.size();) {
-    size_t end = std::min(shape.find(',', start), shape.size());
-    NamedValue value = parseNamedValue(shape.substr(start, end - start), "--shape");
-    if (!extents.try_emplace(value.name, numbersOf(value.value, "--shape " + shape)[0]).second)
-      throw inputError(fmt::format("`--shape {}` gives {} twice", shape, value.name));
-    start = end + 1;
-  }
-  return extents;
-}
-
 /// The view of dense dimensions whose dimension i is `order[i]`.
 ArrayType permuted(const ArrayType &dense, const std::vector<int64_t> &order, const std::string &whole) {
   ArrayType view{dense.type, {}};
@@ -65,6 +53,18 @@ ArrayType &arrayOf(BoundCall &bound, const std::string &name, const std::string 
 
 } // namespace
 
+std::map<std::string, int64_t> readShape(const std::string &shape) {
+  std::map<std::string, int64_t> extents;
+  for (size_t start = 0; start < shape.size();) {
+    size_t end = std::min(shape.find(',', start), shape.size());
+    NamedValue value = parseNamedValue(shape.substr(start, end - start), "--shape");
+    if (!extents.try_emplace(value.name, numbersOf(value.value, "--shape " + shape)[0]).second)
+      throw inputError(fmt::format("`--shape {}` gives {} twice", shape, value.name));
+    start = end + 1;
+  }
+  return extents;
+}
+
 const LibraryKernel &libraryKernelOf(const std::string &input) {
   return lookupKernel(input.substr(kernelPrefix.size()));
 }
@@ -75,7 +75,7 @@ BoundCall bindLibraryCall(const LibraryRequest &request, const Chip &chip) {
   const LibraryKernel &kernel = bound.kernel;
   checkRepeated(request.arguments, "argument");
   if (!request.shape.empty())
-    bound.request.inputs = arraysOfShape(kernel, extentsOf(request.shape), parseElementType(request.elements));
+    bound.request.inputs = arraysOfShape(kernel, readShape(request.shape), parseElementType(request.elements));
   for (const NamedValue &argument : request.arguments) {
     auto parameter = std::find_if(kernel.inputs.begin(), kernel.inputs.end(),
                                   [&](const Parameter &p) { return p.name == argument.name; });

@@ -12,6 +12,9 @@ inline constexpr std::string_view kernelPrefix = "kernel:";
 const kernels::LibraryKernel &libraryKernelOf(const std::string &input);
 
 /// A request whose arrays have types, and the contents of those that were given.
+/// The extents of `M=128,K=512`. Throws Error{Input} for text that is ill-formed and an extent that is given twice.
+std::map<std::string, int64_t> readShape(const std::string &shape);
+
 struct BoundCall {
   const kernels::LibraryKernel &kernel;
   kernels::CallRequest request;

@@ -154,16 +154,16 @@ private:
     return arrays;
   }
 
-  void requireArray(const BundleCall &call, const std::string &array, const JsonFields &step) const {
+  void requireArray(const BundleCall &call, const std::string &array, const JsonFields &fields, const char *key) const {
     if (!call.findArray(array))
-      fail(fmt::format("`{}` names the array `{}`, which the call has not", step.pathOf("arguments"), array));
+      fail(fmt::format("`{}` names the array `{}`, which the call has not", fields.pathOf(key), array));
   }
 
   BundleStep readStep(const JsonFields &fields, const BundleCall &call) const {
     BundleStep step;
     if (fields.has("fill")) {
       step.fills = fields.text("fill");
-      requireArray(call, step.fills, fields);
+      requireArray(call, step.fills, fields, "fill");
       int64_t byte = fields.integer("byte", 0);
       if (byte > 255)
         fields.wrongType<void>("byte", "an integer from 0 to 255");
@@ -181,7 +181,7 @@ private:
       step.arguments.push_back({isArray ? parts.text("array") : "",
                                 isArray ? 0 : parts.integer("value", std::numeric_limits<int64_t>::min())});
       if (isArray)
-        requireArray(call, step.arguments.back().array, fields);
+        requireArray(call, step.arguments.back().array, parts, "array");
     }
     size_t wanted = bundle.packages[step.package]->arguments.size();
     if (step.arguments.size() != wanted)
@@ -283,15 +283,18 @@ size_t Bundle::add(Package package) {
   return packages.size() - 1;
 }
 
+bool Bundle::hasCall(const BundleCall &call) const {
+  return std::any_of(calls.begin(), calls.end(), [&](const BundleCall &known) {
+    return known.kernel == call.kernel && known.target == call.target && known.choices == call.choices;
+  });
+}
+
 void Bundle::join(const Bundle &other) {
   std::vector<size_t> numbers;
   for (const auto &package : other.packages)
     numbers.push_back(add(*package));
   for (BundleCall call : other.calls) {
-    bool isKnown = std::any_of(calls.begin(), calls.end(), [&](const BundleCall &known) {
-      return known.kernel == call.kernel && known.target == call.target && known.choices == call.choices;
-    });
-    if (isKnown)
+    if (hasCall(call))
       continue;
     for (BundleStep &step : call.steps)
       step.package = step.fills.empty() ? numbers[step.package] : 0;

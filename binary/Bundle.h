@@ -67,6 +67,8 @@ struct Bundle {
 
   /// The number of the package, which is added unless an equal one is there.
   size_t add(Package package);
+  /// Whether a call of the same kernel, target and choices is there.
+  bool hasCall(const BundleCall &call) const;
   /// Adds what another bundle has; of calls and collectives that both have, this one's stay.
   void join(const Bundle &other);
 

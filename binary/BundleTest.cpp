@@ -131,6 +131,8 @@ TEST(Bundle, RefusesCallsOfWhatItDoesNotHave) {
                   "`calls[0].steps[1].arguments` has 1 arguments, and its package takes 2");
   EXPECT_CONTAINS(message([](auto &j) { j["calls"][0]["steps"][1]["arguments"][0]["array"] = "y"; }),
                   "names the array `y`, which the call has not");
+  EXPECT_CONTAINS(message([](auto &j) { j["calls"][0]["steps"][0]["fill"] = "y"; }),
+                  "`calls[0].steps[0].fill` names the array `y`, which the call has not");
   EXPECT_CONTAINS(message([](auto &j) { j["calls"][0]["steps"][0]["byte"] = 256; }), "an integer from 0 to 255");
   EXPECT_CONTAINS(message([](auto &j) { j["calls"][0]["steps"][1]["grid"] = {1, 0, 1}; }), "integers of at least 1");
   EXPECT_CONTAINS(message([](auto &j) { j["calls"][0]["inputs"][0]["strides"] = {1, 2}; }), "a list of 1 integers");

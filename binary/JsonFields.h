@@ -38,9 +38,7 @@ public:
   }
   int64_t integer(const char *key, int64_t least) const {
     const Json &value = field(key);
-    bool fits = value.is_number_unsigned() ? value.get<uint64_t>() <= uint64_t(std::numeric_limits<int64_t>::max())
-                                           : value.is_number_integer();
-    if (!fits || value.get<int64_t>() < least)
+    if (!isInteger(value, least))
       return wrongType<int64_t>(key, fmt::format("an integer of at least {}", least));
     return value.get<int64_t>();
   }
@@ -72,9 +70,7 @@ public:
   std::vector<int64_t> integers(const char *key, int64_t least) const {
     std::vector<int64_t> all;
     for (const Json &value : list(key)) {
-      bool fits = value.is_number_unsigned() ? value.get<uint64_t>() <= uint64_t(std::numeric_limits<int64_t>::max())
-                                             : value.is_number_integer();
-      if (!fits || value.get<int64_t>() < least)
+      if (!isInteger(value, least))
         wrongType<void>(key, fmt::format("a list of integers of at least {}", least));
       all.push_back(value.get<int64_t>());
     }
@@ -91,6 +87,11 @@ public:
   }
 
 private:
+  static bool isInteger(const Json &value, int64_t least) {
+    bool fits = value.is_number_unsigned() ? value.get<uint64_t>() <= uint64_t(std::numeric_limits<int64_t>::max())
+                                           : value.is_number_integer();
+    return fits && value.get<int64_t>() >= least;
+  }
   const Json &field(const char *key) const {
     auto found = object.find(key);
     if (found == object.end())

@@ -68,13 +68,7 @@ PackageArgument readArgument(const JsonFields &fields) {
 }
 
 PackageSite::Operand readOperand(const JsonFields &fields) {
-  PackageSite::Operand operand{fields.text("type"), {}, fields.boolean("signed")};
-  for (const Json &dimension : fields.list("shape")) {
-    if (!dimension.is_number_unsigned() || dimension.get<uint64_t>() > uint64_t(std::numeric_limits<int64_t>::max()))
-      fields.wrongType<void>("shape", "a list of dimensions");
-    operand.shape.push_back(dimension.get<int64_t>());
-  }
-  return operand;
+  return {fields.text("type"), fields.integers("shape", 0), fields.boolean("signed")};
 }
 
 PackageSite readSite(const JsonFields &fields) {

@@ -229,10 +229,9 @@ HEDDLE_API heddle_status heddle_bundle_parse(const void *bytes, size_t size, hed
 HEDDLE_API heddle_status heddle_bundle_describe(heddle_bundle bundle, heddle_text *json);
 
 /* Loads the one call of a kernel for the device's target that has all of the `choices`: strings `key=value` with
- * extents
- * (`M=16640`), types of inputs (`x=bf16`), options and tile parameters, as heddle_bundle_describe has them.
- * HEDDLE_INPUT, with what the bundle has, when none or several fit. Allocates what the kernel keeps between its
- * launches. On a GPU it may wait for running kernels. */
+ * extents (`M=16640`), types of inputs (`x=bf16`), options and tile parameters, as heddle_bundle_describe has them.
+ * HEDDLE_INPUT, with what the bundle has, when none or several fit. Allocates the memory of intermediate arrays. On a
+ * GPU it may wait for running kernels. */
 HEDDLE_API heddle_status heddle_call_load(heddle_device device, heddle_bundle bundle, const char *kernel,
                                           const char *const *choices, size_t count, heddle_call *call);
 /* JSON: kernel, target, choices, arrays (name, type, shape, strides, bytes, result): those that a launch takes, the
@@ -384,11 +383,10 @@ typedef int32_t (*heddle_progress_function)(size_t done, size_t all, void *user)
 
 /* Does what a verb of the command does, and gives the JSON that `heddle VERB ... --json` prints. Verbs: check,
  * simulate, mutate, inspect, run, compile, package, bench, tune, doctor. `words` are the command's words after the
- * verb, without
- * `--json`: options and files, as `heddle VERB --help` lists them; `-` (standard input) and `--step` are refused.
- * `exit_code` is the command's: 1 for findings, a result that differs, or a kernel that failed; the JSON then says
- * which. `progress`, which may be null, is called by check, mutate and tune. Blocks until the work is done, which for
- * these may be minutes. */
+ * verb, without `--json`: options and files, as `heddle VERB --help` lists them; `-` (standard input) and `--step` are
+ * refused. `exit_code` is the command's: 1 for findings, a result that differs, or a kernel that failed; the JSON then
+ * says which. `progress`, which may be null, is called by check, mutate and tune. Blocks until the work is done, which
+ * for these may be minutes. */
 HEDDLE_API heddle_status heddle_report(const char *verb, const char *const *words, size_t count,
                                        heddle_progress_function progress, void *user, int32_t *exit_code,
                                        heddle_text *json);

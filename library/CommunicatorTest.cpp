@@ -44,6 +44,13 @@ public:
                                    reinterpret_cast<uint64_t>(output)));
   }
   void synchronize() const { check(heddle_communicator_synchronize(communicator)); }
+  /// An all-reduce of `values` in place, which has run once.
+  Handle<heddle_collective> sumOnce(std::vector<float> &values) const {
+    auto sum = prepare(request(HEDDLE_ALL_REDUCE, int64_t(values.size())));
+    launch(sum, values.data(), values.data());
+    synchronize();
+    return sum;
+  }
 
   const TestRank &self;
   std::unique_ptr<Bootstrap> bootstrap;
@@ -294,10 +301,8 @@ TEST(Communicators, CodeIsFusedIntoAModulesCollective) {
 TEST(Communicators, AKilledRankIsNamed) {
   TestProcesses processes(3, [](const TestRank &self) {
     Rank rank(self);
-    auto sum = rank.prepare(rank.request(HEDDLE_ALL_REDUCE, count));
     std::vector<float> a(size_t(count), 1);
-    rank.launch(sum, a.data(), a.data());
-    rank.synchronize();
+    auto sum = rank.sumOnce(a);
     self.say("once");
     if (self.rank == 1)
       ::pause();
@@ -321,10 +326,8 @@ TEST(Communicators, AKilledRankIsNamed) {
 TEST(Communicators, ARankThatIsGoneMattersWhenItIsWaitedFor) {
   TestProcesses processes(2, [](const TestRank &self) {
     Rank rank(self);
-    auto sum = rank.prepare(rank.request(HEDDLE_ALL_REDUCE, count));
     std::vector<float> a(size_t(count), 1);
-    rank.launch(sum, a.data(), a.data());
-    rank.synchronize();
+    auto sum = rank.sumOnce(a);
     if (self.rank == 1)
       ::_exit(0);
     try { // until its end is noticed
@@ -352,10 +355,8 @@ TEST(Communicators, ARankThatIsGoneMattersWhenItIsWaitedFor) {
 TEST(Communicators, ARankThatLeavesIsAnErrorForThoseThatWait) {
   TestProcesses processes(2, [](const TestRank &self) {
     Rank rank(self);
-    auto sum = rank.prepare(rank.request(HEDDLE_ALL_REDUCE, count));
     std::vector<float> a(size_t(count), 1);
-    rank.launch(sum, a.data(), a.data());
-    rank.synchronize();
+    auto sum = rank.sumOnce(a);
     if (self.rank == 1) {
       rank.check(heddle_communicator_leave(rank.communicator));
       rank.check(heddle_communicator_leave(rank.communicator));

@@ -26,7 +26,7 @@ TEST(RuntimeLibrary, RefusesToCompile) {
   heddle_text text = nullptr;
   int32_t code = 0;
   expectLacking(heddle_compile("", 0, nullptr, nullptr, 0, &package), "heddle_compile compiles");
-  EXPECT_STREQ(heddle_error_note(0), "or load a package that `heddle compile -o` has written: heddle_package_load");
+  EXPECT_STREQ(heddle_error_note(0), "load a package that `heddle compile -o` has written: heddle_package_load");
   expectLacking(heddle_compile_file("a.ttir", nullptr, 0, &package), "heddle_compile_file compiles");
   expectLacking(heddle_compile_phase("", 0, nullptr, "asm", nullptr, 0, &text), "heddle_compile_phase compiles");
   expectLacking(heddle_package_assembly(package, &text), "heddle_package_assembly disassembles");
@@ -73,6 +73,16 @@ TEST(RuntimeLibrary, PlansCollectivesAndRefusesToCompileThem) {
   heddle_collective collective = nullptr;
   expectLacking(heddle_communicator_prepare(group, &request, &collective),
                 "the kernel of all-reduce sum of f32[1024] over 1 rank is in no bundle and would have to be compiled");
+  request.type = "i32";
+  request.reduction = HEDDLE_MAXIMUM;
+  expectLacking(
+      heddle_communicator_prepare(group, &request, &collective),
+      "the kernel of all-reduce maximum of i32[1024] over 1 rank is in no bundle and would have to be compiled");
+  EXPECT_EQ(std::string(heddle_error_note(0))
+                .find("make a bundle that has it, `heddle package collectives all-reduce "
+                      "--for host --ranks 1 -d i32 --sizes 4096 --op maximum`"),
+            0u)
+      << heddle_error_note(0);
   expectLacking(heddle_communicator_prepare_module(group, "HloModule m", 11, nullptr, 0, &collective),
                 "heddle_communicator_prepare_module compiles");
 }

@@ -25,17 +25,28 @@ heddle_status fail(const char *what, const char *instead = "") {
   return guarded([&] { throw lacking(what, instead); });
 }
 
+/// Makes a bundle with the kernel of a plan.
+std::string commandOf(const Plan &plan) {
+  const Collective &what = plan.collective;
+  int64_t parts = std::max(what.inputParts(), what.outputParts());
+  std::string command = fmt::format("heddle package collectives {} --for {} --ranks {} -d {} --sizes {}",
+                                    collectiveName(what.kind), plan.target, what.ranks, elementTypeName(what.type),
+                                    what.partElements() * parts * elementSizeBytes(what.type));
+  if (what.reduces() && what.reduction != Reduction::Sum)
+    command += fmt::format(" --op {}", reductionName(what.reduction));
+  if (what.root)
+    command += fmt::format(" --root {}", what.root);
+  if (plan.isGpu() && plan.computeUnits != plan.chip->computeUnits)
+    command += fmt::format(" --compute-units {}", plan.computeUnits);
+  return command;
+}
+
 struct NoKernels : KernelSource {
   Package kernelOf(const Plan &plan) const override {
-    const Collective &what = plan.collective;
-    int64_t parts = std::max(what.inputParts(), what.outputParts());
     throw lacking(
-        fmt::format("the kernel of {} is in no bundle and would have to be compiled", describe(what)),
-        fmt::format(
-            "or make a bundle that has it, `heddle package collectives {} --for {} --ranks {} -d {} --sizes {}`, "
-            "and give it to heddle_communicator_add_bundle; the kernel is: {}",
-            collectiveName(what.kind), plan.target, what.ranks, elementTypeName(what.type),
-            what.partElements() * parts * elementSizeBytes(what.type), kernelKey(plan)));
+        fmt::format("the kernel of {} is in no bundle and would have to be compiled", describe(plan.collective)),
+        fmt::format("make a bundle that has it, `{}`, and give it to heddle_communicator_add_bundle; the kernel is: {}",
+                    commandOf(plan), kernelKey(plan)));
   }
 };
 
@@ -62,12 +73,12 @@ int32_t heddle_has_compiler(void) {
 }
 
 heddle_status heddle_compile(const char *, size_t, const char *, const char *const *, size_t, heddle_package *) {
-  return fail("heddle_compile compiles", "or load a package that `heddle compile -o` has written: heddle_package_load");
+  return fail("heddle_compile compiles", "load a package that `heddle compile -o` has written: heddle_package_load");
 }
 
 heddle_status heddle_compile_file(const char *, const char *const *, size_t, heddle_package *) {
   return fail("heddle_compile_file compiles",
-              "or load a package that `heddle compile -o` has written: heddle_package_load");
+              "load a package that `heddle compile -o` has written: heddle_package_load");
 }
 
 heddle_status heddle_compile_phase(const char *, size_t, const char *, const char *, const char *const *, size_t,

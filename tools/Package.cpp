@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <memory>
+#include <optional>
 
 namespace heddle {
 namespace {
@@ -24,7 +25,7 @@ without a compiler run (libheddle_runtime, docs/c-api.md)
   heddle package join kernels.hbundle collectives.hbundle -o all.hbundle
   heddle package show all.hbundle
 
-  -o, --output FILE      the bundle
+  -o, --output FILE      the bundle; not for show
   --for CHIPS            what it is compiled for: host, sm_90, gfx942, gfx950; with commas
   --cpu NAME             the host's processor: native (the default), x86-64-v3, znver4, ...
   --json                 the bundle's description, to standard output
@@ -57,7 +58,8 @@ struct PackageRequest {
   std::vector<std::string> arguments;
   CollectiveBundleRequest collectives;
   std::string types = "f32", ranks, reduction, sizes;
-  int64_t first = 1024, last = 0;
+  int64_t first = 1024;
+  std::optional<int64_t> last;           ///< absent: `first`
   std::vector<std::string> givenOptions; ///< those of kernels or of collectives alone
 };
 
@@ -73,6 +75,18 @@ std::vector<std::string> splitAtCommas(const std::string &option, const std::str
   return parts;
 }
 
+/// None where none are given; what makes bundles refuses that.
+std::vector<std::string> targetsOf(const PackageRequest &request) {
+  if (request.targets.empty())
+    return {};
+  std::vector<std::string> targets = splitAtCommas("--for", request.targets);
+  if (request.processor != "native" && std::ranges::count(targets, "host") == 0)
+    throw inputError(
+        fmt::format("`--cpu {}` is for the target host, and `--for` has {}", request.processor, request.targets),
+        {"leave `--cpu` out, or add host to `--for`"});
+  return targets;
+}
+
 void finish(const PackageRequest &request, const Bundle &bundle) {
   bundle.save(request.output);
   if (request.json)
@@ -85,7 +99,7 @@ void finish(const PackageRequest &request, const Bundle &bundle) {
 }
 
 int packageKernels(PackageRequest &request) {
-  request.kernels.targets = splitAtCommas("--for", request.targets);
+  request.kernels.targets = targetsOf(request);
   request.kernels.call.options.processor = request.processor;
   for (const std::string &text : request.arguments)
     request.kernels.call.arguments.push_back(parseNamedValue(text, "--arg"));
@@ -95,10 +109,8 @@ int packageKernels(PackageRequest &request) {
 
 int packageCollectives(PackageRequest &request) {
   CollectiveBundleRequest &wanted = request.collectives;
-  wanted.targets = splitAtCommas("--for", request.targets);
+  wanted.targets = targetsOf(request);
   wanted.processor = request.processor;
-  if (request.files.empty())
-    throw inputError("no collective", {"name some, as in `heddle package collectives all-reduce,all-gather`"});
   for (const std::string &names : request.files)
     for (const std::string &name : splitAtCommas("collectives", names)) {
       wanted.kinds.push_back(parseCollective(name));
@@ -106,17 +118,22 @@ int packageCollectives(PackageRequest &request) {
         throw inputError("permute is for modules alone, whose kernels are compiled when they are loaded",
                          {"leave it out"});
     }
+  if (wanted.kinds.empty())
+    throw inputError("no collective", {"name some, as in `heddle package collectives all-reduce,all-gather`"});
   for (const std::string &name : splitAtCommas("--datatype", request.types))
     wanted.types.push_back(parseDatatype(name));
   if (request.ranks.empty())
     throw inputError("no number of ranks", {"give `--ranks`, as in `--ranks 2,4,8`"});
   for (const std::string &number : splitAtCommas("--ranks", request.ranks))
     wanted.ranks.push_back(parseIntegerOption("--ranks", number, 1, 8));
-  if (!request.reduction.empty())
-    wanted.reduction = parseReduction(request.reduction);
-  int64_t last = std::max(request.last, request.first);
-  if (request.first < 1 || (request.last && request.last < request.first))
-    throw inputError(fmt::format("`-b {}` and `-e {}`: sizes go from 1 or more upwards", request.first, request.last));
+  auto reducing = std::ranges::find_if(wanted.kinds, reduces);
+  wanted.reduction =
+      parseReductionOf(reducing == wanted.kinds.end() ? wanted.kinds.front() : *reducing, request.reduction);
+  int64_t last = request.last.value_or(request.first);
+  if (request.first < 1 || last < request.first)
+    throw inputError(fmt::format("`-b {}` and `-e {}`: sizes go from 1 or more upwards", request.first, last));
+  if (wanted.root && std::ranges::count(wanted.kinds, CollectiveKind::Broadcast) == 0)
+    throw inputError(fmt::format("`--root {}`: only a broadcast has a root", wanted.root), {"leave it out"});
   if (!request.sizes.empty())
     for (const std::string &size : splitAtCommas("--sizes", request.sizes))
       wanted.sizes.push_back(parseByteSize("--sizes", size));
@@ -184,8 +201,6 @@ int packageVerb(PackageRequest &request) {
   checkWritable(request.output);
   if (request.what == "join")
     return joinBundles(request);
-  if (request.targets.empty())
-    throw inputError("no target", {"name chips by `--for`, as in `--for sm_90,gfx942,host`"});
   if (makesKernels && !request.files.empty())
     throw inputError(fmt::format("unexpected `{}`", request.files.front()),
                      {fmt::format("a kernel is named by `--kernel {}`", request.files.front())});
@@ -237,6 +252,8 @@ void addPackage(CLI::App &program, VerbAction &action) {
               "--compute-units", "--reserved-units"});
     if (request->what == "join" || request->what == "show")
       refuse({"--for", "--cpu"});
+    if (request->what == "show")
+      refuse({"--output"});
     action = [request] { return packageVerb(*request); };
   });
 }

@@ -81,8 +81,8 @@ int main(int count, char **words) {
   for (int rank = 1; rank < ranks; ++rank) {
     int status = 0;
     wait(&status);
-    if (WIFEXITED(status) && WEXITSTATUS(status) > worst)
-      worst = WEXITSTATUS(status);
+    status = WIFEXITED(status) ? WEXITSTATUS(status) : HEDDLE_INTERNAL; /* else it was killed */
+    worst = status > worst ? status : worst;
   }
   return worst;
 }
