@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Checks the offsets, reads a group's range in the kernel, and plans one launch for all groups.
 #include "kernels/Jagged.h"
+#include "kernels/Rows.h"
 #include "support/Error.h"
 #include <algorithm>
 #include <fmt/format.h>
@@ -52,17 +53,16 @@ std::vector<Option> jaggedOptions() {
   return all;
 }
 
-void requireGroups(const Call &call, const std::string &axis) {
+void requireGroups(const Call &call, const std::string &name, int64_t extent) {
   requireDense(call, "offs");
-  int64_t extent = call.extent(axis);
   if (call.extent("G") == 0 && extent > 0)
-    throw inputError(fmt::format("kernel `{}`: `offs` has 0 groups, and {} = {}", call.kernel, axis, extent),
+    throw inputError(fmt::format("kernel `{}`: `offs` has 0 groups, and {} = {}", call.kernel, name, extent),
                      {fmt::format("one group is `offs` = [{}]", extent)});
 }
 
 void planJagged(const Call &call, const std::string &line, StepWriter &writer, Plan &plan) {
-  requireGroups(call, "K");
   int64_t lines = call.extent(line), K = call.extent("K"), G = call.extent("G");
+  requireGroups(call, "K", K);
   const ArrayType &x = call.input("x");
   Quantise how(call);
   plan.results = {{"q", {how.type, {lines, K}}}, {"scales", {ElementType::F32, {G, lines}}}};
@@ -83,8 +83,7 @@ std::string makeOffsets(const Call &call, int64_t extent, uint64_t seed) {
   int64_t groups = type.shape[0];
   std::vector<int64_t> ends;
   for (int64_t g = 0; g + 1 < groups; ++g) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    int64_t end = int64_t((seed >> 33) % uint64_t(extent + 1));
+    int64_t end = int64_t(nextRandom(seed) % uint64_t(extent + 1));
     ends.push_back(extent > 64 * groups ? end / 16 * 16 : end); // whole multiples where there is room for them
   }
   ends.push_back(extent);
@@ -113,6 +112,10 @@ std::vector<int64_t> offsetsOf(const HostArrays &arrays, int64_t extent, bool ma
 
 std::string makeOffsetsOfK(const Call &call, const std::string &input, uint64_t seed) {
   return input == "offs" ? makeOffsets(call, call.extent("K"), seed) : "";
+}
+
+std::string makeOffsetsOfM(const Call &call, const std::string &input, uint64_t seed) {
+  return input == "offs" ? makeOffsets(call, call.extent("M"), seed) : "";
 }
 
 void checkOffsetsOfK(const Call &call, const HostArrays &arrays) {

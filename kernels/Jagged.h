@@ -17,12 +17,12 @@ struct Group {
 Group readGroup(const build::TypedArguments &values, const build::Scalar<build::i32> &g,
                 const build::Scalar<build::i32> &extent, bool checks);
 
-/// Some groups at once, for who searches all.
+/// Groups that a search through all of them reads at once.
 constexpr int groupsAtOnce = 64;
 using Groups = build::Tile<build::i32, groupsAtOnce>;
 
-/// Where the groups of these numbers begin and end, cut off as by readGroup; what is no group, from `count` on, is
-/// empty.
+/// Where the groups with these numbers begin and end, cut off as by readGroup; numbers from `count` on have empty
+/// groups.
 std::pair<Groups, Groups> readGroups(const build::TypedArguments &values, const Groups &g,
                                      const build::Scalar<build::i32> &count, const build::Scalar<build::i32> &extent,
                                      bool checks);
@@ -36,8 +36,8 @@ void whenAligned(const Group &group, F body) {
        [&] { body(group); });
 }
 
-/// Refuses `offs` that are not dense, and no groups for the elements of `axis`.
-void requireGroups(const Call &call, const std::string &axis);
+/// Refuses `offs` that are not dense, and 0 groups for an axis of this extent, which `name` has in the error.
+void requireGroups(const Call &call, const std::string &name, int64_t extent);
 
 /// The options `check` and those of all FP8 quantisation.
 std::vector<Option> jaggedOptions();
@@ -55,8 +55,9 @@ void jaggedReference(const Call &call, HostArrays &arrays, bool rowwise, const s
 std::string makeOffsets(const Call &call, int64_t extent, uint64_t seed);
 std::vector<int64_t> offsetsOf(const HostArrays &arrays, int64_t extent, bool mayEndBefore = false);
 
-/// LibraryKernel::contents and checkContents where K is in groups.
+/// LibraryKernel::contents and checkContents where K, or M, is in groups.
 std::string makeOffsetsOfK(const Call &call, const std::string &input, uint64_t seed);
+std::string makeOffsetsOfM(const Call &call, const std::string &input, uint64_t seed);
 void checkOffsetsOfK(const Call &call, const HostArrays &arrays);
 
 } // namespace heddle::kernels

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Checks a whole number of a call, and moves elements of host arrays.
+// Checks a whole number of a call, moves elements of host arrays, and makes random numbers.
 #include "kernels/Rows.h"
 #include "support/Error.h"
 #include <cstring>
@@ -19,6 +19,11 @@ int64_t checkedNumber(const Call &call, const std::string &option, int64_t least
 
 void copyElement(const HostArray &from, int64_t fromOffset, HostArray &to, int64_t toOffset) {
   std::memcpy(to.bytes.data() + toOffset, from.bytes.data() + fromOffset, size_t(elementSizeBytes(from.type.type)));
+}
+
+uint64_t nextRandom(uint64_t &seed) {
+  seed = seed * 6364136223846793005u + 1442695040888963407u; // Knuth's MMIX
+  return seed >> 33;
 }
 
 } // namespace heddle::kernels

@@ -39,7 +39,10 @@ build::Pointer<Bits> bitsOf(const build::TypedPointer &pointer) {
 int64_t checkedNumber(const Call &call, const std::string &option, int64_t least, int64_t most,
                       const std::string &note);
 
-/// Copies the bytes of an element from one place to another, both as `get` and `set` take them.
+/// Copies the bytes of an element. Offsets are those of HostArray::offset.
 void copyElement(const HostArray &from, int64_t fromOffset, HostArray &to, int64_t toOffset);
+
+/// Advances `seed` and returns a random number of 31 bits, for contents of inputs.
+uint64_t nextRandom(uint64_t &seed);
 
 } // namespace heddle::kernels

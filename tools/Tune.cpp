@@ -58,6 +58,7 @@ struct TuneVerbRequest {
   std::vector<std::string> inputs, arguments, imports;
   TuneRequest tune;
   std::string report, exported, forgotten, target, worker;
+  std::string ofTuning; ///< the first given option that says how a kernel is tuned; empty: none
   bool list = false, json = false, dryRun = false, force = false;
   bool hasExport = false, hasForget = false;
 };
@@ -211,18 +212,11 @@ bool isDatabaseVerb(const TuneVerbRequest &request) {
 
 int databaseVerb(const TuneVerbRequest &request) {
   const char *what = request.list ? "list" : request.hasExport ? "export" : request.hasForget ? "forget" : "import";
-  if (!request.inputs.empty() || !request.tune.shapes.empty())
+  if (!request.inputs.empty())
     throw inputError(fmt::format("`--{}` and a kernel to tune: one at a time", what), {"run `heddle tune` for each"});
-  const std::pair<const char *, bool> ofTuning[] = {{"report", !request.report.empty()},
-                                                    {"budget", request.tune.budgetSeconds > 0},
-                                                    {"target", !request.target.empty()},
-                                                    {"dry-run", request.dryRun},
-                                                    {"force", request.force},
-                                                    {"replay", request.tune.replays}};
-  for (auto [option, isGiven] : ofTuning)
-    if (isGiven)
-      throw inputError(fmt::format("`--{}` tunes nothing, and `--{}` is for a kernel to tune", what, option),
-                       {"leave one out"});
+  if (!request.ofTuning.empty())
+    throw inputError(fmt::format("`--{}` tunes nothing, and `{}` is for a kernel to tune", what, request.ofTuning),
+                     {"leave one out"});
   for (const std::string &file : request.imports) {
     auto [taken, all] = importTuned(file);
     say(fmt::format("{}: {} of {} results are new or later", file, taken, all));
@@ -381,6 +375,15 @@ int tuneVerb(TuneVerbRequest &request) {
   return measure(request);
 }
 
+/// TuneVerbRequest::ofTuning.
+std::string givenForTuning(const CLI::App &verb) {
+  const std::string others[] = {"--list", "--json", "--export", "--import", "--forget"};
+  for (const CLI::Option *option : verb.get_options())
+    if (option->count() > 0 && !option->get_positional() && !std::ranges::count(others, option->get_name()))
+      return option->get_name();
+  return "";
+}
+
 } // namespace
 
 void addTune(CLI::App &program, VerbAction &action) {
@@ -414,6 +417,7 @@ void addTune(CLI::App &program, VerbAction &action) {
   verb->add_option("--forget", request->forgotten);
   verb->add_option("--worker", request->worker); // of Supervisor.cpp
   verb->callback([request, verb, &action] {
+    request->ofTuning = givenForTuning(*verb);
     request->hasExport = verb->get_option("--export")->count() > 0;
     request->hasForget = verb->get_option("--forget")->count() > 0;
     action = [request] { return tuneVerb(*request); };

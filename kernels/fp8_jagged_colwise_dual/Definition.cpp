@@ -12,8 +12,8 @@ namespace {
 const char *const numbers[] = {"1", "2"}; // of the matrices
 
 Plan plan(const Call &call) {
-  requireGroups(call, "K");
   int64_t K = call.extent("K"), G = call.extent("G");
+  requireGroups(call, "K", K);
   int64_t bk = call.tile("block_k", 128), bn = call.tile("block_n", 32);
   Quantise how(call);
   Plan plan;

@@ -5,6 +5,7 @@
 #include "kernels/Kernels.h"
 #include "kernels/Quantise.h"
 #include "support/Error.h"
+#include <array>
 #include <cmath>
 #include <fmt/format.h>
 
@@ -36,6 +37,13 @@ Tile<i32, sizes...> exponentOf(const Tile<i32, sizes...> &amaxBits, const Quanti
 template <int64_t... sizes>
 Tile<f32, sizes...> reciprocalOf(const Tile<i32, sizes...> &exponent) {
   auto bits = select(exponent == 254, 0x400000, (254 - exponent) << 23);
+  return bitcast<f32>(select(exponent == notANumber, 0x7fc00000, bits));
+}
+
+/// 2^(exponent - 127), NaN for 255.
+template <int64_t... sizes>
+Tile<f32, sizes...> powerOf(const Tile<i32, sizes...> &exponent) {
+  auto bits = select(exponent == 0, 0x400000, exponent << 23);
   return bitcast<f32>(select(exponent == notANumber, 0x7fc00000, bits));
 }
 
@@ -197,48 +205,48 @@ int64_t referenceExponent(double amax, const Quantise &how, bool roundsUp) {
   return std::max(exponent + 127, 0);
 }
 
-void referenceQuantise(const Call &call, HostArrays &arrays) {
+/// Quantises a block, the numbers `at(i)`, to `put(i, value)`. Returns its stored exponent.
+template <class At, class Put>
+int64_t referenceBlock(const Call &call, int64_t count, At at, Put put) {
   Quantise how(call);
+  double amax = 0;
+  for (int64_t i = 0; i < count; ++i)
+    amax = amaxWith(amax, at(i), true);
+  int64_t exponent = referenceExponent(amax, how, call.is("mode", "rceil"));
+  for (int64_t i = 0; i < count; ++i) {
+    double value = exponent == notANumber ? NAN : std::ldexp(at(i), int(127 - exponent));
+    put(i, std::isnan(value) ? value : std::min(std::max(value, -how.most), how.most));
+  }
+  return exponent;
+}
+
+void referenceQuantise(const Call &call, HostArrays &arrays) {
   const HostArray &x = arrays.at("x");
-  bool along = call.is("dim", "0"), roundsUp = call.is("mode", "rceil");
+  HostArray &q = arrays.at("q");
+  bool along = call.is("dim", "0");
   int64_t lines = call.extent(along ? "M" : "K"), length = call.extent(along ? "K" : "M");
   for (int64_t line = 0; line < lines; ++line)
     for (int64_t block = 0; block < length / shared; ++block) {
       auto at = [&](int64_t i) {
         return along ? x.get({line, block * shared + i}) : x.get({block * shared + i, line});
       };
-      double amax = 0;
-      for (int64_t i = 0; i < shared; ++i)
-        amax = amaxWith(amax, at(i), true);
-      int64_t exponent = referenceExponent(amax, how, roundsUp);
-      arrays.at("scales").set({line, block}, double(exponent));
-      for (int64_t i = 0; i < shared; ++i) {
-        double value = exponent == notANumber ? NAN : std::ldexp(at(i), int(127 - exponent));
-        arrays.at("q").set({line, block * shared + i},
-                           std::isnan(value) ? value : std::min(std::max(value, -how.most), how.most));
-      }
+      auto put = [&](int64_t i, double value) { q.set({line, block * shared + i}, value); };
+      arrays.at("scales").set({line, block}, double(referenceBlock(call, shared, at, put)));
     }
 }
 
 void referenceQuantise3d(const Call &call, HostArrays &arrays) {
-  Quantise how(call);
   const HostArray &x = arrays.at("x");
-  bool square = call.is("block", "32x32"), roundsUp = call.is("mode", "rceil");
-  const int64_t width = square ? shared : 1; // columns of a block
+  HostArray &q = arrays.at("q");
+  const int64_t width = call.is("block", "32x32") ? shared : 1; // columns of a block
   for (int64_t e = 0; e < call.extent("E"); ++e)
     for (int64_t column = 0; column < call.extent("K") / width; ++column)
       for (int64_t block = 0; block < call.extent("M") / shared; ++block) {
-        auto at = [&](int64_t i) { return x.get({e, block * shared + i % shared, column * width + i / shared}); };
-        double amax = 0;
-        for (int64_t i = 0; i < shared * width; ++i)
-          amax = amaxWith(amax, at(i), true);
-        int64_t exponent = referenceExponent(amax, how, roundsUp);
-        arrays.at("scales").set({e, column, block}, double(exponent));
-        for (int64_t i = 0; i < shared * width; ++i) {
-          double value = exponent == notANumber ? NAN : std::ldexp(at(i), int(127 - exponent));
-          arrays.at("q").set({e, column * width + i / shared, block * shared + i % shared},
-                             std::isnan(value) ? value : std::min(std::max(value, -how.most), how.most));
-        }
+        auto m = [&](int64_t i) { return block * shared + i % shared; };
+        auto k = [&](int64_t i) { return column * width + i / shared; };
+        auto at = [&](int64_t i) { return x.get({e, m(i), k(i)}); };
+        auto put = [&](int64_t i, double value) { q.set({e, k(i), m(i)}, value); };
+        arrays.at("scales").set({e, column, block}, double(referenceBlock(call, shared * width, at, put)));
       }
 }
 
@@ -253,42 +261,13 @@ void dequantiseTile(const TypedArguments &values) {
   auto exponent =
       cast<i32>(load(values.pointer("scales").as<u8>() + column(cast<i64>(m) * cast<i64>(blocks)) + row(block),
                      column(m < M) && row(block < blocks), 0));
-  auto bits = select(exponent == 0, 0x400000, exponent << 23); // 2^(exponent - 127)
-  auto scale = bitcast<f32>(select(exponent == notANumber, 0x7fc00000, bits));
-  auto wide = reshape<bm, bk>(broadcast<bm, bk / shared, shared>(expandDims<2>(scale)));
+  auto wide = reshape<bm, bk>(broadcast<bm, bk / shared, shared>(expandDims<2>(powerOf(exponent))));
   auto at = column(cast<i64>(m) * cast<i64>(K)) + row(cast<i64>(k));
   withType<f8E4M3FN, f8E5M2>(values.pointer("q").type, [&]<class Q>() {
     auto numbers = cast<f32>(load(values.pointer("q").as<Q>() + at, inside)) * wide;
     withNumber(values.pointer("x").type,
                [&]<class E>() { store(values.pointer("x").as<E>() + at, cast<E>(numbers), inside); });
   });
-}
-
-Plan planDequantise(const Call &call) {
-  int64_t M = call.extent("M"), K = call.extent("K"), blocks = call.extent("K/32");
-  if (blocks * shared != K)
-    throw inputError(fmt::format("kernel `{}`: K = {}, and `scales` has {} columns: there is one for {} elements",
-                                 call.kernel, K, blocks, shared));
-  for (const char *name : {"q", "scales"})
-    requireDense(call, name);
-  ElementType type = call.type("dtype");
-  Plan plan;
-  plan.results = {{"x", {type, {M, K}}}};
-  if (M * K == 0)
-    return plan;
-  int64_t bm = call.tile("block_m", 32), bk = call.tile("block_k", 256);
-  StepWriter writer("mxfp8_dequantise");
-  writer.buffer("q", call.input("q").type);
-  writer.buffer("scales", ElementType::UI8);
-  writer.buffer("x", type);
-  writer.count("M", M);
-  writer.count("K", K);
-  plan.steps.push_back(
-      writer.finish({blocksFor(K, bk), blocksFor(M, bm), 1}, call.tile("warps", 4), [&](const TypedArguments &values) {
-        choose(BlocksOfM(), bm,
-               [&]<int64_t m>() { choose(BlocksOfK(), bk, [&]<int64_t k>() { dequantiseTile<m, k>(values); }); });
-      }));
-  return plan;
 }
 
 /// A tile is [k, m], as the values lie; the numbers are transposed.
@@ -304,9 +283,7 @@ void dequantiseTile3d(const TypedArguments &values) {
   auto lines = column(cast<i64>(k) + matrix);
   auto exponent = cast<i32>(load(values.pointer("scales").as<u8>() + lines * cast<i64>(blocks) + row(block),
                                  column(k < K) && row(block < blocks), 0));
-  auto bits = select(exponent == 0, 0x400000, exponent << 23); // 2^(exponent - 127)
-  auto scale = bitcast<f32>(select(exponent == notANumber, 0x7fc00000, bits));
-  auto wide = reshape<bk, bm>(broadcast<bk, bm / shared, shared>(expandDims<2>(scale)));
+  auto wide = reshape<bk, bm>(broadcast<bk, bm / shared, shared>(expandDims<2>(powerOf(exponent))));
   withType<f8E4M3FN, f8E5M2>(values.pointer("q").type, [&]<class Q>() {
     auto numbers = cast<f32>(load(values.pointer("q").as<Q>() + lines * cast<i64>(M) + row(m), inside)) * wide;
     withNumber(values.pointer("x").type, [&]<class T>() {
@@ -317,50 +294,58 @@ void dequantiseTile3d(const TypedArguments &values) {
   });
 }
 
-Plan planDequantise3d(const Call &call) {
-  int64_t E = call.extent("E"), M = call.extent("M"), K = call.extent("K"), blocks = call.extent("M/32");
-  if (blocks * shared != M)
-    throw inputError(fmt::format("kernel `{}`: M = {}, and `scales` has {} columns: there is one for {} elements",
-                                 call.kernel, M, blocks, shared));
+/// Of a matrix, with scales along K; or of experts, with scales along M and transposed.
+template <bool ofExperts>
+Plan planDequantise(const Call &call) {
+  const std::string axis = ofExperts ? "M" : "K";
+  int64_t E = ofExperts ? call.extent("E") : 1, M = call.extent("M"), K = call.extent("K");
+  int64_t length = call.extent(axis), blocks = call.extent(axis + "/32");
+  if (blocks * shared != length)
+    throw inputError(fmt::format("kernel `{}`: {} = {}, and `scales` has {} columns: there is one for {} elements",
+                                 call.kernel, axis, length, blocks, shared));
   for (const char *name : {"q", "scales"})
     requireDense(call, name);
   ElementType type = call.type("dtype");
   Plan plan;
-  plan.results = {{"x", {type, {E, M, K}}}};
+  plan.results = {{"x", {type, ofExperts ? std::vector{E, M, K} : std::vector{M, K}}}};
   if (E * M * K == 0)
     return plan;
-  int64_t bm = call.tile("block_m", 64), bk = call.tile("block_k", 64);
-  StepWriter writer("mxfp8_dequantise_3d");
+  int64_t bm = call.tile("block_m", ofExperts ? 64 : 32), bk = call.tile("block_k", ofExperts ? 64 : 256);
+  StepWriter writer(call.kernel);
   writer.buffer("q", call.input("q").type);
   writer.buffer("scales", ElementType::UI8);
   writer.buffer("x", type);
   writer.count("M", M);
   writer.count("K", K);
-  plan.steps.push_back(
-      writer.finish({blocksFor(M, bm), blocksFor(K, bk), E}, call.tile("warps", 4), [&](const TypedArguments &values) {
-        choose(BlocksOfM(), bm,
-               [&]<int64_t m>() { choose(BlocksOfK(), bk, [&]<int64_t k>() { dequantiseTile3d<m, k>(values); }); });
-      }));
+  std::array<int64_t, 3> grid = {blocksFor(K, bk), blocksFor(M, bm), E};
+  if (ofExperts)
+    std::swap(grid[0], grid[1]); // values lie along M
+  plan.steps.push_back(writer.finish(grid, call.tile("warps", 4), [&](const TypedArguments &values) {
+    choose(BlocksOfM(), bm, [&]<int64_t m>() {
+      choose(BlocksOfK(), bk,
+             [&]<int64_t k>() { ofExperts ? dequantiseTile3d<m, k>(values) : dequantiseTile<m, k>(values); });
+    });
+  }));
   return plan;
 }
 
-void referenceDequantise3d(const Call &call, HostArrays &arrays) {
-  for (int64_t e = 0; e < call.extent("E"); ++e)
-    for (int64_t m = 0; m < call.extent("M"); ++m)
-      for (int64_t k = 0; k < call.extent("K"); ++k) {
-        int exponent = int(arrays.at("scales").get({e, k, m / shared}));
-        double value = std::ldexp(arrays.at("q").get({e, k, m}), exponent - 127);
-        arrays.at("x").set({e, m, k}, exponent == notANumber ? NAN : double(float(value)));
-      }
+double referenceNumber(double value, double scale) {
+  return scale == notANumber ? NAN : double(float(std::ldexp(value, int(scale) - 127)));
 }
 
 void referenceDequantise(const Call &call, HostArrays &arrays) {
+  const HostArray &q = arrays.at("q"), &scales = arrays.at("scales");
   for (int64_t m = 0; m < call.extent("M"); ++m)
-    for (int64_t k = 0; k < call.extent("K"); ++k) {
-      int exponent = int(arrays.at("scales").get({m, k / shared}));
-      double value = std::ldexp(arrays.at("q").get({m, k}), exponent - 127);
-      arrays.at("x").set({m, k}, exponent == notANumber ? NAN : double(float(value)));
-    }
+    for (int64_t k = 0; k < call.extent("K"); ++k)
+      arrays.at("x").set({m, k}, referenceNumber(q.get({m, k}), scales.get({m, k / shared})));
+}
+
+void referenceDequantise3d(const Call &call, HostArrays &arrays) {
+  const HostArray &q = arrays.at("q"), &scales = arrays.at("scales");
+  for (int64_t e = 0; e < call.extent("E"); ++e)
+    for (int64_t m = 0; m < call.extent("M"); ++m)
+      for (int64_t k = 0; k < call.extent("K"); ++k)
+        arrays.at("x").set({e, m, k}, referenceNumber(q.get({e, k, m}), scales.get({e, k, m / shared})));
 }
 
 std::vector<Option> quantiseChoices(const Option &blocks) {
@@ -404,8 +389,7 @@ const LibraryKernel mxfp8Quantise3d = {
     .name = "mxfp8_quantise_3d",
     .sentence = "quantises expert weights to MXFP8 along columns, transposed",
     .contract = "scales = biased exponents of powers of two, one for 32 elements along M, or for 32x32; q[e, k, m] = "
-                "x[e, m, k] / "
-                "2^(scale - 127), saturated",
+                "x[e, m, k] / 2^(scale - 127), saturated",
     .inputs = {{"x", {"E", "M", "K"}, numberTypes, "the weights, of any strides"}},
     .results = {{"q", "[E, K, M]", "values; seen as [E, M, K] each matrix is column-major"},
                 {"scales", "[E, K, M / 32], of 32x32 [E, K / 32, M / 32]", "e8m0: bytes"}},
@@ -429,7 +413,7 @@ const LibraryKernel mxfp8Dequantise3d = {
     .options = {{"dtype", {"bf16", "f16", "f32"}, "bf16", "of the result"}},
     .tiles = tiles,
     .forms = {{"x", "option dtype", {{"E"}, {"M"}, {"K"}}}},
-    .plan = planDequantise3d,
+    .plan = planDequantise<true>,
     .reference = referenceDequantise3d,
     .tuning = {.variants = {}, .counts = {}, .example = {{"E", 2}, {"M", 128}, {"K", 128}, {"M/32", 4}}},
 };
@@ -444,7 +428,7 @@ const LibraryKernel mxfp8Dequantise = {
     .options = {{"dtype", {"bf16", "f16", "f32"}, "bf16", "of the result"}},
     .tiles = tiles,
     .forms = {{"x", "option dtype", {{"M"}, {"K"}}}},
-    .plan = planDequantise,
+    .plan = planDequantise<false>,
     .reference = referenceDequantise,
     .tuning = {.counts = {"M"}, .example = {{"M", 256}, {"K", 256}, {"K/32", 8}}},
 };

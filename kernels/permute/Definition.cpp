@@ -175,8 +175,8 @@ std::string makeCounts(const Call &call, const std::string &, uint64_t seed) {
   int64_t most = R * E ? (call.number("length") - E * call.number("align")) / (R * E) : 0;
   for (int64_t r = 0; r < R; ++r)
     for (int64_t e = 0; e < E; ++e) {
-      seed = seed * 6364136223846793005u + 1442695040888963407u;
-      int64_t count = (seed >> 60) < 2 ? 0 : int64_t((seed >> 33) % uint64_t(most + 1));
+      uint64_t random = nextRandom(seed);
+      int64_t count = random >> 27 < 2 ? 0 : int64_t(random % uint64_t(most + 1)); // of the 31 bits the highest 4
       storeInt(type.type, count, counts.bytes.data() + counts.offset({r, e}));
     }
   return counts.bytes;
@@ -300,10 +300,8 @@ std::string makeIndices(const Call &call, const std::string &input, uint64_t see
   std::vector<int64_t> order(size_t(std::max(L, rows)), -1);
   for (int64_t i = 0; i < rows; ++i)
     order[size_t(i)] = i;
-  for (size_t i = order.size(); i > 1; --i) {
-    seed = seed * 6364136223846793005u + 1442695040888963407u;
-    std::swap(order[i - 1], order[size_t((seed >> 33) % i)]);
-  }
+  for (size_t i = order.size(); i > 1; --i)
+    std::swap(order[i - 1], order[size_t(nextRandom(seed) % i)]);
   for (int64_t l = 0; l < L; ++l)
     storeInt(type.type, order[size_t(l)], indices.bytes.data() + indices.offset({l}));
   return indices.bytes;

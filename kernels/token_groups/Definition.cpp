@@ -14,6 +14,7 @@ namespace {
 
 using BlocksOfRows = Choices<1, 4, 16>;
 using BlocksOfK = Choices<128, 512, 1024, 2048>;
+
 struct Body {
   const StepWriter &writer;
   const TypedArguments &values;
@@ -116,7 +117,7 @@ Step finish(StepWriter &writer, const Call &call, int64_t rows, bool pads) {
 }
 
 Plan planPad(const Call &call) {
-  requireGroups(call, "M");
+  requireGroups(call, "M", call.extent("M"));
   int64_t align = checkedNumber(call, "align", 1, 1 << 20, "groups are padded to multiples of it");
   int64_t M = call.extent("M"), K = call.extent("K"), G = call.extent("G");
   int64_t rows = blocksFor(M + G * align, align) * align;
@@ -144,9 +145,7 @@ Plan planUnpad(const Call &call) {
   int64_t P = call.extent("P"), K = call.extent("K");
   int64_t rows = checkedNumber(call, "rows", 0, P, "give the number of rows before they were padded, as `rows=100`");
   requireDense(call, "starts");
-  requireDense(call, "offs");
-  if (call.extent("G") == 0 && rows > 0)
-    throw inputError(fmt::format("kernel `{}`: `offs` has 0 groups, and `rows` is {}", call.kernel, rows));
+  requireGroups(call, "rows", rows);
   ElementType type = call.input("padded").type;
   Plan plan;
   plan.results = {{"x", {type, {rows, K}}}};
@@ -246,8 +245,7 @@ const LibraryKernel tokenGroupPad = {
               {"ends", "i32", {{"G"}}}},
     .plan = planPad,
     .reference = referencePad,
-    .contents = [](const Call &call, const std::string &input,
-                   uint64_t seed) { return input == "offs" ? makeOffsets(call, call.extent("M"), seed) : ""; },
+    .contents = makeOffsetsOfM,
     .checkContents = [](const Call &call, const HostArrays &arrays) { offsetsOf(arrays, call.extent("M")); },
     .tuning = {.counts = {"M"}, .example = {{"M", 256}, {"K", 256}, {"G", 4}}},
 };

@@ -147,6 +147,14 @@ class LibraryOperators(unittest.TestCase):
                 wanted = torch.stack([(seed * (moved == mark)).sum(0) for mark in range(1, x.shape[0] + 1)])
                 self.assertTrue(torch.equal(x.grad, wanted))
 
+    def test_refusals_without_contents(self):
+        from torch._subclasses.fake_tensor import FakeTensorMode
+        with FakeTensorMode(allow_non_fake_inputs=True):
+            with self.assertRaisesRegex(heddle.InputError, "token_group_pad: `align` is 0, and must be 1 or above"):
+                ops.token_group_pad(numbers(8, 16), offs, align=0)
+            with self.assertRaisesRegex(heddle.InputError, "unpermute_rows: `rows` is -1, and must be 0 or above"):
+                ops.unpermute_rows(numbers(2, 16), torch.tensor([1, 0]))
+
     def test_no_derivative(self):
         x = numbers(4, 64).requires_grad_()
         q, scales = ops.fp8_rowwise_2d(x)

@@ -80,16 +80,19 @@ class Operator:
         value = self.options[form["option"]]["default"] if value is None else value
         return (str(value).lower() if isinstance(value, bool) else str(value)) in form["values"]
 
-    def _number(self, name: str, options: Dict[str, Any]) -> Any:
+    def _number(self, name: str, options: Dict[str, Any], least: int) -> int:
         value = options.get(name)
-        return int(self.options[name]["default"]) if value is None else value
+        value = int(self.options[name]["default"]) if value is None else value
+        if value < least:
+            raise InputError(f"heddle::{self.name}: `{name}` is {value}, and must be {least} or above")
+        return value
 
     def _extent(self, extent: Dict[str, Any], extents: Dict[str, Any], options: Dict[str, Any]) -> Any:
         of = extent["of"]
-        whole = 1 if not of else self._number(of[7:], options) if of.startswith("option ") else extents[of]
+        whole = 1 if not of else self._number(of[7:], options, 0) if of.startswith("option ") else extents[of]
         whole = whole * extent["times"]
         if extent.get("unit"):
-            unit = self._number(extent["unit"], options)
+            unit = self._number(extent["unit"], options, 1)
             return (whole + extents[extent["plus"]] * unit + unit - 1) // unit * unit
         return whole if extent["per"] == 1 else (whole + extent["per"] - 1) // extent["per"]
 
