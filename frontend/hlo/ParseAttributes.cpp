@@ -94,6 +94,16 @@ void parseCompareType(ParseContext &context, Instruction &instruction) {
                         {"the types are FLOAT, TOTALORDER, SIGNED, UNSIGNED"});
 }
 
+/// The adjoint of a real matrix is its transpose.
+void parseTranspose(ParseContext &context, Instruction &) {
+  Location location = context.cursor.here();
+  std::string text(context.cursor.word("a transpose"));
+  if (text != "NO_TRANSPOSE" && text != "TRANSPOSE" && text != "ADJOINT")
+    context.cursor.fail(location, fmt::format("unknown transpose_a '{}'", text.substr(0, 60)),
+                        {"it is NO_TRANSPOSE, TRANSPOSE or ADJOINT"});
+  context.attributes.triangular.transposed = text != "NO_TRANSPOSE";
+}
+
 void parsePairs(ParseContext &context, Instruction &instruction) {
   Cursor &cursor = context.cursor;
   cursor.expect("{");
@@ -118,7 +128,7 @@ void parseCalled(ParseContext &context, Instruction &instruction) {
 
 /// Of a conditional, which is read as calls (ParseInstruction.cpp).
 void parseBranch(ParseContext &context, Instruction &instruction) {
-  context.branches.push_back(parseComputationName(context));
+  context.attributes.branches.push_back(parseComputationName(context));
 }
 
 void parseBranches(ParseContext &context, Instruction &instruction) {
@@ -187,7 +197,7 @@ const std::vector<Rule> &rules() {
        {Gather},
        {},
        [](ParseContext &c, Instruction &i) { i.gather.sliceSizes = braced(c); }},
-      {"window", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.window = c.cursor.rawValue(); }},
+      {"window", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.attributes.window = c.cursor.rawValue(); }},
       {"update_window_dims", "", {}, {Call}, [](ParseContext &c, Instruction &i) { i.gather.offsets = braced(c); }},
       {"inserted_window_dims", "", {}, {Call}, [](ParseContext &c, Instruction &i) { i.gather.collapsed = braced(c); }},
       {"scatter_dims_to_operand_dims",
@@ -205,36 +215,70 @@ const std::vector<Rule> &rules() {
        {},
        {Call},
        [](ParseContext &c, Instruction &i) { i.gather.indicesBatch = braced(c); }},
-      {"k", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.count = c.cursor.integer(); }},
-      {"largest", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.largest = c.cursor.boolean(); }},
-      {"exponent_bits", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.exponentBits = c.cursor.integer(); }},
-      {"mantissa_bits", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.mantissaBits = c.cursor.integer(); }},
-      {"custom_call_target", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.target = c.cursor.rawValue(); }},
-      {"called_computations", "", {}, {Call}, parseBranches},
-      {"lower", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.triangular.lower = c.cursor.boolean(); }},
-      {"left_side", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.triangular.left = c.cursor.boolean(); }},
-      {"unit_diagonal", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.triangular.unit = c.cursor.boolean(); }},
-      {"transpose_a",
+      {"k", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.attributes.count = c.cursor.integer(); }},
+      {"largest", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.attributes.largest = c.cursor.boolean(); }},
+      {"exponent_bits",
        "",
        {},
        {Call},
-       [](ParseContext &c, Instruction &) { c.triangular.transposed = c.cursor.rawValue() != "NO_TRANSPOSE"; }},
-      {"algorithm", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.algorithm = c.cursor.rawValue(); }},
-      {"dim_labels", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.labels = c.cursor.rawValue(); }},
+       [](ParseContext &c, Instruction &) { c.attributes.exponentBits = c.cursor.integer(); }},
+      {"mantissa_bits",
+       "",
+       {},
+       {Call},
+       [](ParseContext &c, Instruction &) { c.attributes.mantissaBits = c.cursor.integer(); }},
+      {"custom_call_target",
+       "",
+       {},
+       {Call},
+       [](ParseContext &c, Instruction &) { c.attributes.target = c.cursor.rawValue(); }},
+      {"called_computations", "", {}, {Call}, parseBranches},
+      {"lower",
+       "",
+       {},
+       {Call},
+       [](ParseContext &c, Instruction &) { c.attributes.triangular.lower = c.cursor.boolean(); }},
+      {"left_side",
+       "",
+       {},
+       {Call},
+       [](ParseContext &c, Instruction &) { c.attributes.triangular.left = c.cursor.boolean(); }},
+      {"unit_diagonal",
+       "",
+       {},
+       {Call},
+       [](ParseContext &c, Instruction &) { c.attributes.triangular.unit = c.cursor.boolean(); }},
+      {"transpose_a", "", {}, {Call}, parseTranspose},
+      {"algorithm",
+       "",
+       {},
+       {Call},
+       [](ParseContext &c, Instruction &) { c.attributes.algorithm = c.cursor.rawValue(); }},
+      {"dim_labels", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.attributes.labels = c.cursor.rawValue(); }},
       {"feature_group_count",
        "",
        {},
        {Call},
-       [](ParseContext &c, Instruction &) { c.featureGroups = c.cursor.integer(); }},
-      {"batch_group_count", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.batchGroups = c.cursor.integer(); }},
-      {"select", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.select = parseComputationName(c); }},
-      {"scatter", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.scatter = parseComputationName(c); }},
+       [](ParseContext &c, Instruction &) { c.attributes.featureGroups = c.cursor.integer(); }},
+      {"batch_group_count",
+       "",
+       {},
+       {Call},
+       [](ParseContext &c, Instruction &) { c.attributes.batchGroups = c.cursor.integer(); }},
+      {"select", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.attributes.select = parseComputationName(c); }},
+      {"scatter",
+       "",
+       {},
+       {Call},
+       [](ParseContext &c, Instruction &) { c.attributes.scatter = parseComputationName(c); }},
       {"branch_computations", "", {}, {Call}, parseBranches},
       {"true_computation",
        "",
        {},
        {Call},
-       [](ParseContext &c, Instruction &) { c.branches.insert(c.branches.begin(), parseComputationName(c)); }},
+       [](ParseContext &c, Instruction &) {
+         c.attributes.branches.insert(c.attributes.branches.begin(), parseComputationName(c));
+       }},
       {"false_computation", "", {}, {Call}, parseBranch},
       {"index",
        "index=k",

@@ -8,9 +8,24 @@
 
 namespace heddle::hlo {
 
-/// Of triangular-solve; cholesky has `lower` only.
+/// Of triangular-solve; cholesky has `lower` only. XLA leaves out what is false.
 struct TriangularOptions {
-  bool left = true, lower = true, unit = false, transposed = false;
+  bool left = false, lower = false, unit = false, transposed = false;
+};
+
+/// Attributes of one instruction that is read as several others (ParseInstruction.cpp); these have no place in it.
+struct WrittenOutAttributes {
+  std::vector<int> branches; ///< of conditional, called_computations of custom-call
+  std::string window;        ///< as written
+  std::string labels;        ///< dim_labels of convolution
+  int64_t featureGroups = 1, batchGroups = 1;
+  int select = -1, scatter = -1; ///< computations of select-and-scatter
+  int64_t count = -1;            ///< k of topk
+  bool largest = true;           ///< of topk
+  int64_t exponentBits = -1, mantissaBits = -1;
+  TriangularOptions triangular;
+  std::string algorithm; ///< of rng-bit-generator
+  std::string target;    ///< of custom-call, in quotes
 };
 
 /// What the parsers of the parts share.
@@ -18,18 +33,8 @@ struct ParseContext {
   Cursor &cursor;
   Module &module;
   std::unordered_map<std::string, int> computationNames;
-  bool writtenOut = false;        ///< what is being read becomes several operations (ParseInstruction.cpp)
-  std::vector<int> branches = {}; ///< of the conditional that is being read: computations
-  std::string window = {};        ///< of the reduce-window or convolution that is being read, as written
-  std::string labels = {};        ///< dim_labels of the convolution that is being read
-  int64_t featureGroups = 1, batchGroups = 1;
-  int select = -1, scatter = -1; ///< computations of the select-and-scatter that is being read
-  int64_t count = -1;            ///< k of the topk that is being read
-  bool largest = true;
-  int64_t exponentBits = -1, mantissaBits = -1; ///< of the reduce-precision that is being read
-  TriangularOptions triangular = {};            ///< of the triangular-solve or cholesky that is being read
-  std::string algorithm = {};                   ///< of the rng-bit-generator that is being read
-  std::string target = {};                      ///< of the custom-call that is being read, in quotes
+  bool writtenOut = false;              ///< what is being read becomes several operations (ParseInstruction.cpp)
+  WrittenOutAttributes attributes = {}; ///< of the instruction that is being read
 };
 
 enum class AttributePlace {

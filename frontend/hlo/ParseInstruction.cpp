@@ -80,18 +80,18 @@ InstructionParser::Binding InstructionParser::parseDefinition(const std::string 
   parseOperands(definition, instruction, depth);
   const WrittenOut *writtenOut = findWrittenOut(definition.text);
   context.writtenOut = writtenOut != nullptr;
-  context.triangular = {};
+  context.attributes = {};
   parseAttributes(context, instruction, depth ? AttributePlace::Operand : AttributePlace::Instruction);
-  if (!context.branches.empty() && definition.text != "conditional" && definition.text != "custom-call")
+  if (!context.attributes.branches.empty() && definition.text != "conditional" && definition.text != "custom-call")
     cursor.fail(location, fmt::format("'{}' has no branches", definition.text), {"'conditional' has"});
   if (writtenOut)
     return (this->*writtenOut->finish)(definition, instruction);
   if (!instruction.dimensions.empty() && instruction.opcode == Opcode::Call)
     cursor.fail(location, fmt::format("'{}' has no dimensions", definition.text));
-  if (!context.window.empty() || !context.labels.empty())
+  if (!context.attributes.window.empty() || !context.attributes.labels.empty())
     cursor.fail(location, fmt::format("'{}' has no window", definition.text),
                 {"'reduce-window', 'select-and-scatter' and 'convolution' have"});
-  if (context.select >= 0 || context.scatter >= 0)
+  if (context.attributes.select >= 0 || context.attributes.scatter >= 0)
     cursor.fail(location, fmt::format("'{}' has no select and no scatter", definition.text),
                 {"'select-and-scatter' has"});
   bool isOfPred = std::ranges::all_of(instruction.operands, [&](int operand) {

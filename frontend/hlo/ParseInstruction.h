@@ -18,7 +18,7 @@ public:
 
   /// `name = ...`; the index of the instruction that the name stands for.
   int parseInstruction();
-  /// Behind the last one: every start has its done; operands written in place get names; users are collected.
+  /// After the last one: every start has its done; operands written in place get names; users are collected.
   void finish();
 
 private:
@@ -94,6 +94,8 @@ private:
   int solveTriangular(const Instruction &call, const TriangularOptions &options, Location location);
   /// [batch, rows, columns]
   int asMatrices(int value, Location location);
+  /// What is made gets the name, location and companions of what is read.
+  Binding finishAs(Definition &definition, const Instruction &read, Instruction made);
   /// The value under the name of what is read.
   Binding finishCopy(Definition &definition, const Instruction &instruction, int value);
   /// A scatter compares each element with where each update goes.
@@ -124,6 +126,9 @@ private:
   /// order.
   int orderOf(int before, int after, Location location);
   int take(int value, int order, Location location);
+  /// Of arrays of one shape, pred; fails unless the computation takes as many scalars and makes a pred.
+  int compareBy(const Computation &region, const std::vector<int> &arguments, std::string_view opcode,
+                Location location);
   /// The operations of a computation of scalars on arrays of one shape: the elements of its root.
   std::vector<int> applyToArrays(const Computation &region, const std::vector<int> &arguments, Location location);
   /// Fails unless the computation makes such a scalar of two scalars of the type.

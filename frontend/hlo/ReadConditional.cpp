@@ -37,7 +37,7 @@ std::vector<int> InstructionParser::selectorsOf(const Definition &definition, co
 
 InstructionParser::Binding InstructionParser::finishConditional(Definition &definition,
                                                                 const Instruction &conditional) {
-  std::vector<int> branches = std::exchange(context.branches, {}), results;
+  std::vector<int> branches = context.attributes.branches, results;
   std::vector<int> selectors = selectorsOf(definition, conditional, branches.size());
   for (size_t branch = 0; branch < branches.size(); ++branch) {
     Instruction call;
@@ -80,10 +80,7 @@ InstructionParser::Binding InstructionParser::finishConditional(Definition &defi
   } else {
     result = selected(std::nullopt);
   }
-  result.name = definition.name;
-  result.location = definition.location;
-  result.carried = conditional.carried;
-  return finishDefinition(definition, std::move(result));
+  return finishAs(definition, conditional, std::move(result));
 }
 
 } // namespace heddle::hlo

@@ -90,6 +90,8 @@ struct InstructionParser::Matrices {
 };
 
 std::vector<int> InstructionParser::Matrices::loop(const std::vector<int> &state, int64_t trips, const Step &step) {
+  if (trips == 0) // a matrix without columns, of which none can be taken
+    return state;
   std::vector<int> all = {parser.number(0, DType::S32, at)};
   all.insert(all.end(), state.begin(), state.end());
   int tuple = parser.apply(Opcode::Tuple, all, at);
@@ -240,12 +242,12 @@ int InstructionParser::factorCholesky(const Instruction &call, bool lower, Locat
 }
 
 InstructionParser::Binding InstructionParser::finishCholesky(Definition &definition, const Instruction &cholesky) {
-  TriangularOptions options = std::exchange(context.triangular, {});
+  TriangularOptions options = context.attributes.triangular;
   return finishCopy(definition, cholesky, factorCholesky(cholesky, options.lower, definition.location));
 }
 
 InstructionParser::Binding InstructionParser::finishTriangularSolve(Definition &definition, const Instruction &solve) {
-  TriangularOptions options = std::exchange(context.triangular, {});
+  TriangularOptions options = context.attributes.triangular;
   return finishCopy(definition, solve, solveTriangular(solve, options, definition.location));
 }
 
@@ -295,10 +297,7 @@ InstructionParser::finishLapack(Definition &definition, const Instruction &call,
                                broadcast(number(0, DType::S64, location), {}, {batch}, location), location),
                        DType::S32, location);
   result.operands.push_back(reshape(status, {sizes.begin(), sizes.end() - 2}, location));
-  result.name = definition.name;
-  result.location = location;
-  result.carried = call.carried;
-  return finishDefinition(definition, std::move(result));
+  return finishAs(definition, call, std::move(result));
 }
 
 } // namespace heddle::hlo

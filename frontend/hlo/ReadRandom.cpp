@@ -49,7 +49,7 @@ int InstructionParser::joinColumns(const std::vector<int> &columns, Location loc
 }
 
 InstructionParser::Binding InstructionParser::finishRandomBits(Definition &definition, const Instruction &generator) {
-  std::string algorithm = std::exchange(context.algorithm, "");
+  std::string algorithm = context.attributes.algorithm;
   Location location = definition.location;
   Shape state = generator.operands.size() == 1 ? shapeOf(generator.operands[0]) : Shape::tuple({});
   const auto &declared = definition.declared;
@@ -103,10 +103,7 @@ InstructionParser::Binding InstructionParser::finishRandomBits(Definition &defin
   int values = reshape(append(std::move(slice), location), made.dimensions, location);
   result.opcode = Opcode::Tuple;
   result.operands = {next, convert(values, made.type, location)};
-  result.name = definition.name;
-  result.location = location;
-  result.carried = generator.carried;
-  return finishDefinition(definition, std::move(result));
+  return finishAs(definition, generator, std::move(result));
 }
 
 } // namespace heddle::hlo

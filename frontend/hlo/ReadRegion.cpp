@@ -26,8 +26,14 @@ std::vector<int> InstructionParser::applyToArrays(const Computation &region, con
       std::ranges::copy(values[size_t(operand)], std::back_inserter(operands));
     Shape shape = instruction.shape;
     switch (instruction.opcode) {
-    case Opcode::Parameter:
-      return {arguments[size_t(instruction.parameterNumber)]};
+    case Opcode::Parameter: {
+      int argument = arguments[size_t(instruction.parameterNumber)];
+      if (shape.isScalar() && shape.type != shapeOf(argument).type)
+        cursor.fail(location, fmt::format("parameter {} of the computation '{}' is {}, and is given {}",
+                                          instruction.parameterNumber, region.name, formatShapePlain(shape),
+                                          formatShapePlain(Shape::scalar(shapeOf(argument).type))));
+      return {argument};
+    }
     case Opcode::Tuple:
       return operands;
     case Opcode::GetTupleElement:

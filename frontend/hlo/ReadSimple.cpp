@@ -8,15 +8,20 @@
 
 namespace heddle::hlo {
 
+InstructionParser::Binding InstructionParser::finishAs(Definition &definition, const Instruction &read,
+                                                       Instruction made) {
+  made.name = definition.name;
+  made.location = definition.location;
+  made.carried = read.carried;
+  return finishDefinition(definition, std::move(made));
+}
+
 InstructionParser::Binding InstructionParser::finishCopy(Definition &definition, const Instruction &instruction,
                                                          int value) {
   Instruction copy;
   copy.opcode = Opcode::Copy;
   copy.operands = {value};
-  copy.name = definition.name;
-  copy.location = definition.location;
-  copy.carried = instruction.carried;
-  return finishDefinition(definition, std::move(copy));
+  return finishAs(definition, instruction, std::move(copy));
 }
 
 InstructionParser::Binding InstructionParser::finishMap(Definition &definition, const Instruction &map) {
@@ -84,8 +89,7 @@ std::optional<FloatFormat> formatOf(DType type) {
 InstructionParser::Binding InstructionParser::finishReducePrecision(Definition &definition,
                                                                     const Instruction &reduction) {
   Location location = definition.location;
-  int64_t exponentBits = std::exchange(context.exponentBits, -1),
-          mantissaBits = std::exchange(context.mantissaBits, -1);
+  int64_t exponentBits = context.attributes.exponentBits, mantissaBits = context.attributes.mantissaBits;
   Shape shape = reduction.operands.size() == 1 ? shapeOf(reduction.operands[0]) : Shape::tuple({});
   auto format = shape.isArray() ? formatOf(shape.type) : std::nullopt;
   if (!format || exponentBits < 1 || mantissaBits < 0)
@@ -136,19 +140,14 @@ InstructionParser::Binding InstructionParser::finishReducePrecision(Definition &
 //===-- Custom calls ---------------------------------------------------------------------------------------------===//
 
 InstructionParser::Binding InstructionParser::finishCustomCall(Definition &definition, const Instruction &call) {
-  std::string target = std::exchange(context.target, "");
-  std::vector<int> branches = std::exchange(context.branches, {}); // its called_computations
+  std::string target = context.attributes.target;
   Location location = definition.location;
   if (target.size() >= 2)
     target = target.substr(1, target.size() - 2);
   if (target == "TopK") { // the two arrays of the result say how many
     const auto &declared = definition.declared;
     bool fits = declared && declared->isTuple() && declared->elements.size() == 2 && declared->elements[0].rank() > 0;
-    context.count = fits ? declared->elements[0].dimensions.back() : -1;
-    if (!branches.empty()) { // its root compares; other comparisons in it make numbers of floats
-      const Instruction &root = context.module.computation(branches[0]).rootInstruction();
-      context.largest = root.direction != CompareDirection::Less && root.direction != CompareDirection::LessOrEqual;
-    }
+    context.attributes.count = fits ? declared->elements[0].dimensions.back() : -1;
     return finishTop(definition, call);
   }
   if (auto made = finishLapack(definition, call, target))

@@ -88,6 +88,16 @@ void checkSorted(const Shape &shape, int64_t dimension) {
 
 } // namespace
 
+int InstructionParser::compareBy(const Computation &region, const std::vector<int> &arguments, std::string_view opcode,
+                                 Location location) {
+  const Shape &made = region.rootInstruction().shape;
+  if (region.parameters.size() != arguments.size() || !made.sameAs(Shape::scalar(DType::Pred)))
+    cursor.fail(location,
+                fmt::format("computation '{}' makes {} of {} scalars, and '{}' needs pred[] of {}", region.name,
+                            formatShapePlain(made), region.parameters.size(), opcode, arguments.size()));
+  return applyToArrays(region, arguments, location)[0];
+}
+
 InstructionParser::Binding InstructionParser::finishSort(Definition &definition, const Instruction &sort) {
   Location location = definition.location;
   size_t count = sort.operands.size();
@@ -99,9 +109,6 @@ InstructionParser::Binding InstructionParser::finishSort(Definition &definition,
   Shape shape = shapeOf(sort.operands[0]);
   located(location, [&] { checkSorted(shape, dimension); });
   const Computation region = context.module.computation(sort.calledComputation);
-  if (region.parameters.size() != 2 * count)
-    cursor.fail(location, fmt::format("computation '{}' compares {} scalars, and 'sort' has {} operands", region.name,
-                                      region.parameters.size(), count));
   std::vector<int> rows, forward, backward;
   for (size_t i = 0; i < count; ++i) {
     if (!shapeOf(sort.operands[i]).sameDimensionsAs(shape))
@@ -116,22 +123,20 @@ InstructionParser::Binding InstructionParser::finishSort(Definition &definition,
     for (int value : {here, other})
       backward.push_back(value);
   }
-  int before = applyToArrays(region, forward, location)[0], after = applyToArrays(region, backward, location)[0];
+  int before = compareBy(region, forward, "sort", location), after = compareBy(region, backward, "sort", location);
   int order = orderOf(before, after, location);
   Instruction result;
   result.opcode = count == 1 ? Opcode::Copy : Opcode::Tuple;
   for (int row : rows)
     result.operands.push_back(fromRows(take(row, order, location), shape, dimension, location));
-  result.name = definition.name;
-  result.location = location;
-  result.carried = sort.carried;
-  return finishDefinition(definition, std::move(result));
+  return finishAs(definition, sort, std::move(result));
 }
 
 InstructionParser::Binding InstructionParser::finishTop(Definition &definition, const Instruction &top) {
   Location location = definition.location;
-  int64_t count = std::exchange(context.count, -1);
-  bool largest = std::exchange(context.largest, true);
+  int64_t count = context.attributes.count;
+  bool largest = context.attributes.largest;
+  std::vector<int> comparator = context.attributes.branches; // of a custom-call
   Shape shape = top.operands.size() == 1 ? shapeOf(top.operands[0]) : Shape::tuple({});
   if (!shape.isArray() || shape.rank() < 1 || count < 0 || count > shape.dimensions.back())
     cursor.fail(location, fmt::format("'topk' takes an array and k from 0 to its last dimension, got {} and k={}",
@@ -142,10 +147,20 @@ InstructionParser::Binding InstructionParser::finishTop(Definition &definition, 
   std::vector<int64_t> sizes = shapeOf(rows).dimensions;
   sizes.push_back(sizes[1]);
   int here = broadcast(rows, {0, 1}, sizes, location), other = broadcast(rows, {0, 2}, sizes, location);
-  CompareDirection direction = largest ? CompareDirection::Greater : CompareDirection::Less;
-  bool total = isFloating(shape.type);
-  int order = orderOf(compare(other, direction, here, location, total),
-                      compare(here, direction, other, location, total), location);
+  int hereNumber = iota(sizes, 1, location), otherNumber = iota(sizes, 2, location);
+  auto comesBefore = [&](int left, int right, int leftNumber, int rightNumber) {
+    if (comparator.empty())
+      return compare(left, largest ? CompareDirection::Greater : CompareDirection::Less, right, location,
+                     isFloating(shape.type));
+    const Computation region = context.module.computation(comparator[0]);
+    std::vector<int> arguments = {left, right};
+    if (region.parameters.size() == 4) // XLA's optimiser has it compare as a sort with indices does
+      arguments.insert(arguments.end(), {leftNumber, rightNumber});
+    return compareBy(region, arguments, definition.text, location);
+  };
+  int before = comesBefore(other, here, otherNumber, hereNumber),
+      after = comesBefore(here, other, hereNumber, otherNumber);
+  int order = orderOf(before, after, location);
   Instruction first;
   first.opcode = Opcode::Slice;
   first.operands = {order};
@@ -155,10 +170,7 @@ InstructionParser::Binding InstructionParser::finishTop(Definition &definition, 
   result.opcode = Opcode::Tuple;
   for (int value : {take(rows, order, location), order})
     result.operands.push_back(fromRows(value, shape, dimension, location));
-  result.name = definition.name;
-  result.location = location;
-  result.carried = top.carried;
-  return finishDefinition(definition, std::move(result));
+  return finishAs(definition, top, std::move(result));
 }
 
 } // namespace heddle::hlo

@@ -166,7 +166,7 @@ int InstructionParser::gatherWindows(int value, int padding, std::vector<WindowD
 }
 
 InstructionParser::Binding InstructionParser::finishReduceWindow(Definition &definition, const Instruction &reduction) {
-  std::string text = std::exchange(context.window, "");
+  std::string text = context.attributes.window;
   Location location = definition.location;
   size_t count = reduction.operands.size() / 2;
   bool areArrays = std::ranges::all_of(reduction.operands, [&](int operand) { return shapeOf(operand).isArray(); });
@@ -199,10 +199,7 @@ InstructionParser::Binding InstructionParser::finishReduceWindow(Definition &def
     transpose.operands = {count == 1 ? reduced : element(reduced, int64_t(i), location)};
     result.operands.push_back(append(std::move(transpose), location));
   }
-  result.name = definition.name;
-  result.location = location;
-  result.carried = reduction.carried;
-  return finishDefinition(definition, std::move(result));
+  return finishAs(definition, reduction, std::move(result));
 }
 
 //===-- select-and-scatter ---------------------------------------------------------------------------------------===//
@@ -250,8 +247,8 @@ int InstructionParser::selectedOf(const Instruction &selection, int select, std:
 InstructionParser::Binding InstructionParser::finishSelectAndScatter(Definition &definition,
                                                                      const Instruction &selection) {
   constexpr int64_t largestWindow = 4096;
-  std::string text = std::exchange(context.window, "");
-  int select = std::exchange(context.select, -1), scatter = std::exchange(context.scatter, -1);
+  std::string text = context.attributes.window;
+  int select = context.attributes.select, scatter = context.attributes.scatter;
   Location location = definition.location;
   bool areArrays = selection.operands.size() == 3 &&
                    std::ranges::all_of(selection.operands, [&](int operand) { return shapeOf(operand).isArray(); });
@@ -387,8 +384,8 @@ std::vector<int64_t> orderOfResult(const ConvolutionLabels &labels) {
 
 InstructionParser::Binding InstructionParser::finishConvolution(Definition &definition,
                                                                 const Instruction &convolution) {
-  std::string text = std::exchange(context.window, ""), labelText = std::exchange(context.labels, "");
-  int64_t groups = std::exchange(context.featureGroups, 1), batchGroups = std::exchange(context.batchGroups, 1);
+  std::string text = context.attributes.window, labelText = context.attributes.labels;
+  int64_t groups = context.attributes.featureGroups, batchGroups = context.attributes.batchGroups;
   Location location = definition.location;
   auto labels = parseLabels(labelText);
   if (!labels || convolution.operands.size() != 2 || !definition.declared ||
@@ -455,10 +452,7 @@ InstructionParser::Binding InstructionParser::finishConvolution(Definition &defi
   Instruction result;
   result.opcode = Opcode::Reshape;
   result.operands = {append(std::move(transpose), location)};
-  result.name = definition.name;
-  result.location = location;
-  result.carried = convolution.carried;
-  return finishDefinition(definition, std::move(result));
+  return finishAs(definition, convolution, std::move(result));
 }
 
 } // namespace heddle::hlo

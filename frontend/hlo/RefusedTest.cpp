@@ -14,6 +14,14 @@ static std::string refusedLine(const std::string &shape, const std::string &line
   return refusal("p = " + shape + " parameter(0)\n" + line, replicas);
 }
 
+using Refusals = std::vector<std::pair<std::string, std::string>>;
+
+/// Of each pair the line that follows `before`, and what the error holds.
+static void expectRefused(const std::string &shape, const std::string &before, const Refusals &refusals) {
+  for (const auto &[line, expected] : refusals)
+    EXPECT_CONTAINS(refusedLine(shape, before + line), expected);
+}
+
 TEST(HloRefused, unknown_opcodes_with_the_nearest) {
   std::string text = refusedLine("f32[2]", "q = f32[2] al-reduce(p)");
   EXPECT_CONTAINS(text, "t.hlo:8:12: unknown opcode 'al-reduce'\ndid you mean 'all-reduce'?");
@@ -51,76 +59,85 @@ TEST(HloRefused, gathers_that_do_not_fit) {
 }
 
 TEST(HloRefused, windows_that_do_not_fit) {
-  auto refused = [](const std::string &rest, const std::string &expected) {
-    EXPECT_CONTAINS(refusedLine("f32[2,3]", "z = f32[] constant(0)\nq = reduce-window(p, z), " + rest), expected);
-  };
-  refused("window={size=2}, to_apply=add", "the window {size=2} does not fit 2 dimensions\nit is {size=AxB stride");
-  refused("window={size=2x2 stride=0x1}, to_apply=add", "does not fit 2 dimensions");
-  refused("window={size=2x2 skip=1x1}, to_apply=add", "does not fit 2 dimensions");
-  refused("window={size=1x2}", "'reduce-window' takes values, as many initial values and to_apply, got 2 operands");
+  expectRefused(
+      "f32[2,3]", "z = f32[] constant(0)\nq = reduce-window(p, z), ",
+      {{"window={size=2}, to_apply=add", "the window {size=2} does not fit 2 dimensions\nit is {size=AxB stride"},
+       {"window={size=2x2 stride=0x1}, to_apply=add", "does not fit 2 dimensions"},
+       {"window={size=2x2 skip=1x1}, to_apply=add", "does not fit 2 dimensions"},
+       {"window={size=1x2}", "'reduce-window' takes values, as many initial values and to_apply, got 2"}});
   EXPECT_CONTAINS(refusedLine("f32[]", "q = call(p, p), to_apply=add, window={size=1}"), "'call' has no window");
   EXPECT_CONTAINS(refusedLine("f32[2]", "q = reduce-window(p), window={size=1}, to_apply=add"),
                   "'reduce-window' takes values, as many initial values and to_apply, got 1 operands");
 }
 
 TEST(HloRefused, selections_that_do_not_fit) {
-  auto refused = [](const std::string &rest, const std::string &expected) {
-    EXPECT_CONTAINS(refusedLine("f32[4]", "z = f32[] constant(0)\ns = f32[2] parameter(1)\nq = " + rest), expected);
-  };
-  refused("select-and-scatter(p, s, z), window={size=2 stride=2}, scatter=add",
-          "takes a value, a source, an initial value, select and scatter, got 3 operands");
-  refused("select-and-scatter(p, s, z), window={size=3}, select=add, scatter=add",
-          "computation 'add' does not make pred[] of two f32[], as 'select-and-scatter' needs");
-  refused("call(p, p), to_apply=add, scatter=add", "'call' has no select and no scatter\n'select-and-scatter' has");
+  expectRefused(
+      "f32[4]", "z = f32[] constant(0)\ns = f32[2] parameter(1)\nq = ",
+      {{"select-and-scatter(p, s, z), window={size=2 stride=2}, scatter=add",
+        "takes a value, a source, an initial value, select and scatter, got 3 operands"},
+       {"select-and-scatter(p, s, z), window={size=3}, select=add, scatter=add",
+        "computation 'add' does not make pred[] of two f32[], as 'select-and-scatter' needs"},
+       {"call(p, p), to_apply=add, scatter=add", "'call' has no select and no scatter\n'select-and-scatter' has"}});
 }
 
 TEST(HloRefused, maps_and_custom_calls_that_do_not_fit) {
-  EXPECT_CONTAINS(refusedLine("f32[2]", "q = map(p), to_apply=add"),
-                  "computation 'add' does not make a scalar of one of each of the 1 operands of 'map'");
-  EXPECT_CONTAINS(refusedLine("f32[2]", "q = map(p), dimensions={0}"),
-                  "'map' takes arrays of the same dimensions and to_apply, got 1 operands");
-  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] custom-call(p), custom_call_target=\"mystery\""),
-                  "'custom-call' of the target 'mystery' is not supported\ndocs/hlo.md lists the targets");
-  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] custom-call(p), custom_call_target=\"TopK\""), "and k=-1");
+  expectRefused(
+      "f32[2]", "q = ",
+      {{"map(p), to_apply=add", "computation 'add' does not make a scalar of one of each of the 1 operands of 'map'"},
+       {"map(p), dimensions={0}", "'map' takes arrays of the same dimensions and to_apply, got 1 operands"},
+       {"f32[2] custom-call(p), custom_call_target=\"mystery\"",
+        "'custom-call' of the target 'mystery' is not supported\ndocs/hlo.md lists the targets"},
+       {"f32[2] custom-call(p), custom_call_target=\"TopK\"", "and k=-1"},
+       {"(f32[1], s32[1]) custom-call(p), custom_call_target=\"TopK\", called_computations={add}",
+        "computation 'add' makes f32[] of 2 scalars, and 'custom-call' needs pred[] of 2"}});
   EXPECT_CONTAINS(refusedLine("u64[2]", "q = (u64[2], u32[4]) rng-bit-generator(p), algorithm=rng_three_fry"),
                   "algorithm=rng_default or rng_philox, and makes the state and integers; got u64[2] and "
                   "algorithm=rng_three_fry");
-  EXPECT_CONTAINS(refusedLine("f32[2,3]", "q = cholesky(p)"), "'cholesky' of f32[2,3], which is not square");
-  EXPECT_CONTAINS(refusedLine("bf16[2,2]", "q = cholesky(p)"), "a factor or solution of bf16[2,2] is not supported");
-  EXPECT_CONTAINS(refusedLine("f32[2,2]", "b = f32[3,1] parameter(1)\nq = triangular-solve(p, b), left_side=true"),
-                  "'triangular-solve' of f32[2,2] and f32[3,1] with left_side=true");
   EXPECT_CONTAINS(refusedLine("s32[2]", "q = reduce-precision(p), exponent_bits=5, mantissa_bits=10"),
                   "takes an array of f16, bf16, f32 or f64, exponent_bits of 1 or more and mantissa_bits, got s32[2], "
                   "5 and 10");
 }
 
+TEST(HloRefused, factors_and_systems_that_do_not_fit) {
+  EXPECT_CONTAINS(refusedLine("f32[2,3]", "q = cholesky(p)"), "'cholesky' of f32[2,3], which is not square");
+  EXPECT_CONTAINS(refusedLine("bf16[2,2]", "q = cholesky(p)"), "a factor or solution of bf16[2,2] is not supported");
+  expectRefused("f32[2,2]", "b = f32[3,1] parameter(1)\nq = triangular-solve(p, b), ",
+                {{"left_side=true", "'triangular-solve' of f32[2,2] and f32[3,1] with left_side=true"},
+                 {"lower=true", "'triangular-solve' of f32[2,2] and f32[3,1] with left_side=false"},
+                 {"transpose_a=CONJUGATE", "t.hlo:9:41: unknown transpose_a 'CONJUGATE'\nit is NO_TRANSPOSE, "
+                                           "TRANSPOSE or ADJOINT"}});
+}
+
 TEST(HloRefused, scatters_that_do_not_fit) {
-  auto refused = [](const std::string &updates, const std::string &region, const std::string &expected) {
-    EXPECT_CONTAINS(refusedLine("f32[4,3]", "i = s32[2,1] constant({{0},{1}})\nu = " + updates +
-                                                " parameter(1)\nq = scatter(p, i, u), update_window_dims={1}, "
-                                                "inserted_window_dims={0}, scatter_dims_to_operand_dims={0}, "
-                                                "index_vector_dim=1, to_apply=" +
-                                                region),
-                    expected);
+  std::string indices = "i = s32[2,1] constant({{0},{1}})\n";
+  auto rows = [](const std::string &region) {
+    return " parameter(1)\nq = scatter(p, i, u), update_window_dims={1}, inserted_window_dims={0}, "
+           "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=" +
+           region;
   };
-  EXPECT_CONTAINS(refusedLine("s32[4,3]", "i = s32[2,1] constant({{0},{1}})\nu = s32[2,3] parameter(1)\n"
-                                          "q = scatter(p, i, u), update_window_dims={1}, inserted_window_dims={0}, "
-                                          "scatter_dims_to_operand_dims={0}, index_vector_dim=1, to_apply=max"),
-                  "computation 'max' does not make s32[] of two s32[], as 'scatter' needs");
-  refused("f32[5,3]", "add", "'gather'");
-  refused("f32[2,4]", "add", "'gather': size 4 does not fit dimension 1 of size 3");
-  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] scatter(p, p), to_apply=add"),
-                  "'scatter' takes an array, indices, updates and to_apply, got 2 operands");
+  expectRefused("f32[4,3]", indices,
+                {{"u = f32[5,3]" + rows("add"), "'gather'"},
+                 {"u = f32[2,4]" + rows("add"), "'gather': size 4 does not fit dimension 1 of size 3"},
+                 {"q = f32[4,3] scatter(p, p), to_apply=add",
+                  "'scatter' takes an array, indices, updates and to_apply, got 2 operands"}});
+  expectRefused(
+      "s32[4,3]", indices,
+      {{"u = s32[2,3]" + rows("max"), "computation 'max' does not make s32[] of two s32[], as 'scatter' needs"}});
 }
 
 TEST(HloRefused, sorts_that_do_not_fit) {
-  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] sort(p), to_apply=add"),
-                  "'sort' takes arrays, one of dimensions and to_apply, got 1 operands and 0 dimensions");
-  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] sort(p), to_apply=add, dimensions={1}"),
-                  "dimension 1 is out of range for rank 1");
-  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] sort(p, p), to_apply=add, dimensions={0}"),
-                  "computation 'add' compares 2 scalars, and 'sort' has 2 operands");
-  EXPECT_CONTAINS(refusedLine("f32[2]", "q = f32[2] sort(p), to_apply=add, dimensions={0}"), "'not' of type f32");
+  expectRefused("f32[2]", "q = f32[2] ",
+                {{"sort(p), to_apply=add",
+                  "'sort' takes arrays, one of dimensions and to_apply, got 1 operands and 0 dimensions"},
+                 {"sort(p), to_apply=add, dimensions={1}", "dimension 1 is out of range for rank 1"},
+                 {"sort(p, p), to_apply=add, dimensions={0}",
+                  "computation 'add' makes f32[] of 2 scalars, and 'sort' needs pred[] of 4"},
+                 {"sort(p), to_apply=add, dimensions={0}",
+                  "computation 'add' makes f32[] of 2 scalars, and 'sort' needs pred[] of 2"}});
+  EXPECT_CONTAINS(
+      refusedModule("HloModule m\nlt { a = s32[] parameter(0) b = s32[] parameter(1) ROOT c = compare(a, b), "
+                    "direction=LT }\ne { p = f32[2] parameter(0) q = sort(p), to_apply=lt, dimensions={0} }"),
+      "parameter 0 of the computation 'lt' is s32[], and is given f32[]");
   EXPECT_CONTAINS(refusedLine("f32[100000]", "q = topk(p), k=1"),
                   "f32[100000] is sorted along 100000 elements; every pair is compared, and at most 268435456 pairs");
   EXPECT_CONTAINS(refusedLine("f32[2]", "q = topk(p), k=3"),
@@ -129,19 +146,16 @@ TEST(HloRefused, sorts_that_do_not_fit) {
 }
 
 TEST(HloRefused, convolutions_that_do_not_fit) {
-  auto refused = [](const std::string &rest, const std::string &expected) {
-    EXPECT_CONTAINS(refusedLine("f32[2,5,6]", "w = f32[3,6,4] parameter(1)\nq = f32[2,3,4] convolution(p, w), " + rest),
-                    expected);
-  };
-  refused("window={size=3}, dim_labels=b0f_0io",
-          "takes an image and a kernel, a shape that is written, and dim_labels");
-  refused("window={size=3}, dim_labels=bf_io->bf",
-          "dim_labels of their ranks\nit has 2 operands and dim_labels=bf_io->bf");
-  refused("window={size=3}, dim_labels=b0f_0io->b0f, feature_group_count=2",
-          "of 6 features of 2 images with a kernel for 6, 4 outputs, feature_group_count=2");
-  refused("window={size=2}, dim_labels=b0f_0io->b0f", "the window of 'convolution' has size 2 where the kernel has 3");
-  refused("window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f",
-          "t.hlo:9:1: the shape of 'convolution' is written as f32[2,3,4], its operands make it f32[2,5,4]");
+  expectRefused(
+      "f32[2,5,6]", "w = f32[3,6,4] parameter(1)\nq = f32[2,3,4] convolution(p, w), ",
+      {{"window={size=3}, dim_labels=b0f_0io", "takes an image and a kernel, a shape that is written, and dim_labels"},
+       {"window={size=3}, dim_labels=bf_io->bf",
+        "dim_labels of their ranks\nit has 2 operands and dim_labels=bf_io->bf"},
+       {"window={size=3}, dim_labels=b0f_0io->b0f, feature_group_count=2",
+        "of 6 features of 2 images with a kernel for 6, 4 outputs, feature_group_count=2"},
+       {"window={size=2}, dim_labels=b0f_0io->b0f", "the window of 'convolution' has size 2 where the kernel has 3"},
+       {"window={size=3 pad=1_1}, dim_labels=b0f_0io->b0f",
+        "t.hlo:9:1: the shape of 'convolution' is written as f32[2,3,4], its operands make it f32[2,5,4]"}});
 }
 
 TEST(HloRefused, conditionals_that_do_not_fit) {

@@ -58,8 +58,7 @@ class Tensor:
         return tuple(strides) if dimension is None else strides[dimension]
 
     def element_size(self) -> int:
-        from .. import _arrays
-        return _arrays.size_of(self.type_name)
+        return self.dtype.itemsize
 
     def numel(self) -> int:
         from .. import _arrays

@@ -221,6 +221,12 @@ TEST(HloContraction, what_is_read_as_a_few_operations) {
   text.insert(text.find("ENTRY"), "gt { a = f32[] parameter(0) b = f32[] parameter(1) c = compare(a, b), direction=LT "
                                   "ROOT d = compare(a, b), direction=GT }\n");
   expectSame(numbersOf(run(parseModule(text, "t.hlo"), {{{1, 5, 2, 9, 5}}})[0]), {3, 1}, "TopK");
+  text.replace(text.find("d = compare(a, b)"), 17, "d = compare(b, a)");
+  expectSame(numbersOf(run(parseModule(text, "t.hlo"), {{{1, 5, 2, 9, 5}}})[0]), {0, 2}, "TopK, as it is compared");
+  text.replace(text.find("direction=LT"), 12, "direction=LT i = s32[] parameter(2) j = s32[] parameter(3)");
+  expectSame(numbersOf(run(parseModule(text, "t.hlo"), {{{1, 5, 2, 9, 5}}})[0]), {0, 2}, "TopK with numbers");
+  text.replace(text.find("d = compare(b, a)"), 17, "d = compare(i, j)");
+  expectSame(numbersOf(run(parseModule(text, "t.hlo"), {{{1, 5, 2, 9, 5}}})[0]), {4, 3}, "TopK by numbers");
 }
 
 TEST(HloContraction, factors_and_triangular_systems) {
@@ -237,8 +243,10 @@ TEST(HloContraction, factors_and_triangular_systems) {
   expectSame(ofMatrix(solve + "b), left_side=true, lower=false, unit_diagonal=true"), {-100, 12}, "upper");
   expectSame(ofMatrix(solve + "b), left_side=true, lower=false, unit_diagonal=true, transpose_a=TRANSPOSE"), {8, -60},
              "transposed");
-  expectSame(ofMatrix("c = f32[1,2] reshape(b)\n" + solve + "c), left_side=false, lower=true, unit_diagonal=true"),
-             {-16, 12}, "on the right");
+  std::string row = "c = f32[1,2] reshape(b)\n" + solve + "c), unit_diagonal=true";
+  expectSame(ofMatrix(row + ", left_side=false, lower=true"), {-16, 12}, "on the right");
+  expectSame(ofMatrix(row + ", transpose_a=NO_TRANSPOSE"), {8, -60}, "on the right and upper, which XLA leaves out");
+  EXPECT_EQ(compute("p = f32[2,0,0] parameter(0)\nROOT r = cholesky(p), lower=true", {{}}), Numbers{}) << "no columns";
   auto ofCall = [&](const std::string &target, int element) {
     return compute(
         fmt::format("p = f32[1,2,2] parameter(0)\nt = (f32[1,2,2], s32[1,2], s32[1]) custom-call(p), "
