@@ -22,9 +22,18 @@ namespace heddle {
 struct Communicator::Latest {
   bool isTracked = false;       ///< from the first launch into a stream of the caller's on
   std::shared_ptr<Event> event; ///< after those that are not captured
+  uint64_t stream = 0;          ///< Stream::id of where `event` was recorded
   uint64_t capture = 0;         ///< Stream::captureId, of the latest capture
   std::shared_ptr<Event> capturedEvent;
   std::shared_ptr<Event> graphEvent; ///< after the collectives of the graph that was launched last
+};
+
+/// The stream of one call.
+struct Communicator::Target {
+  explicit Target(Stream &stream, std::optional<uint64_t> known = std::nullopt)
+      : stream(stream), capture(known ? *known : stream.captureId()), id(capture ? 0 : stream.id()) {}
+  Stream &stream;
+  const uint64_t capture, id; ///< Stream::captureId, and Stream::id where it is not captured
 };
 
 /// What the runtime keeps in each rank's device memory for all operations.
@@ -288,16 +297,17 @@ void Communicator::checkOrder(const Operation &operation, int rank) {
 }
 
 void Communicator::launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands) {
-  launchInto(operation, rank, operands, nullptr);
+  launchInto(operation, rank, operands, nullptr, std::nullopt);
 }
 
-void Communicator::launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream &stream) {
-  launchInto(operation, rank, operands, &stream);
+void Communicator::launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream &stream,
+                          std::optional<uint64_t> capture) {
+  launchInto(operation, rank, operands, &stream, capture);
 }
 
 /// Null: the rank's own stream.
 void Communicator::launchInto(Operation &operation, int rank, const std::vector<LaunchArgument> &operands,
-                              Stream *stream) {
+                              Stream *stream, std::optional<uint64_t> capture) {
   size_t local = localIndex(rank);
   if (operation.group != this)
     throw inputError(fmt::format("`{}` was prepared by another group", operation.name()),
@@ -309,10 +319,10 @@ void Communicator::launchInto(Operation &operation, int rank, const std::vector<
     Stream &into = stream ? *stream : *streams[local];
     if (!stream && !latest[local].isTracked)
       return start(operation, rank, operands, into);
-    uint64_t capture = into.captureId();
-    waitForLatest(local, into, capture);
+    Target target(into, capture);
+    waitForLatest(local, target);
     start(operation, rank, operands, into);
-    markLatest(local, into, capture);
+    markLatest(local, target);
   } catch (const Error &error) { // the other ranks would wait for what does not come
     abort(error.what());
     throw;
@@ -320,17 +330,20 @@ void Communicator::launchInto(Operation &operation, int rank, const std::vector<
 }
 
 void Communicator::follow(int rank, Stream &stream) {
-  if (!stream.captureId())
-    waitForLatest(localIndex(rank), stream, 0);
+  Target target(stream);
+  if (!target.capture)
+    waitForLatest(localIndex(rank), target);
 }
 
 void Communicator::mark(int rank, Stream &stream) {
   size_t local = localIndex(rank);
-  if (latest[local].isTracked && !stream.captureId())
-    markLatest(local, stream, 0);
+  if (!latest[local].isTracked)
+    return;
+  if (Target target(stream); !target.capture)
+    markLatest(local, target);
 }
 
-void Communicator::waitForLatest(size_t local, Stream &stream, uint64_t capture) {
+void Communicator::waitForLatest(size_t local, const Target &target) {
   Latest &before = latest[local];
   if (!before.isTracked) { // all so far went into the rank's own stream
     before.event = devices[local]->createEvent();
@@ -340,24 +353,26 @@ void Communicator::waitForLatest(size_t local, Stream &stream, uint64_t capture)
     streams[local]->record(before.graphEvent);
     before.isTracked = true;
   }
-  // Also where the handles are equal: that of a destroyed stream comes again, and one means another stream on each
-  // thread.
-  if (!capture)
-    stream.wait(before.event);
-  else if (before.capture == capture)
-    stream.wait(before.capturedEvent);
-  else // the graphs share protocol memory
-    stream.waitAcrossGraphs(before.graphEvent);
+  // A stream comes after what was recorded in itself. Equal handles do not say that: that of a destroyed stream comes
+  // again, and one means another stream on each thread.
+  if (!target.capture && (!target.id || target.id != before.stream))
+    target.stream.wait(before.event);
+  else if (target.capture && before.capture == target.capture)
+    target.stream.wait(before.capturedEvent);
+  else if (target.capture) // the graphs share protocol memory
+    target.stream.waitAcrossGraphs(before.graphEvent);
 }
 
 /// An event of its own, not one that is recorded when it is needed: by then the stream may be gone.
-void Communicator::markLatest(size_t local, Stream &stream, uint64_t capture) {
+void Communicator::markLatest(size_t local, const Target &target) {
   Latest &now = latest[local];
-  stream.record(capture ? now.capturedEvent : now.event);
-  if (!capture)
+  target.stream.record(target.capture ? now.capturedEvent : now.event);
+  if (!target.capture) {
+    now.stream = target.id;
     return;
-  now.capture = capture;
-  stream.recordAcrossGraphs(now.graphEvent);
+  }
+  now.capture = target.capture;
+  target.stream.recordAcrossGraphs(now.graphEvent);
 }
 
 /// The first error of the streams, or null. Work on the streams of callers has run; its errors are theirs.

@@ -83,7 +83,9 @@ public:
   /// whatever their streams: each stream waits for the one of before. Those that are captured wait for launches of the
   /// same capture only, so they need operations with `memory` of their own. Graphs run their launches in the order in
   /// which they are launched themselves, the same on all ranks.
-  void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream &stream);
+  /// `capture` is the stream's captureId, where the caller has asked for it.
+  void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream &stream,
+              std::optional<uint64_t> capture = std::nullopt);
 
   /// Work of others on the ranks' data, as of another library, takes part in that order: `follow` before it is put into
   /// the stream, `mark` after. Without effect on streams that are being captured.
@@ -143,10 +145,12 @@ private:
   void endLocalWaits();
   void processesChanged();
   void tellProcesses(const std::exception_ptr &streamError, std::vector<std::string> &reports);
-  void launchInto(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream *stream);
+  void launchInto(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream *stream,
+                  std::optional<uint64_t> capture);
   void start(Operation &operation, int rank, const std::vector<LaunchArgument> &operands, Stream &stream);
-  void waitForLatest(size_t local, Stream &stream, uint64_t capture);
-  void markLatest(size_t local, Stream &stream, uint64_t capture);
+  struct Target;
+  void waitForLatest(size_t local, const Target &target);
+  void markLatest(size_t local, const Target &target);
   std::exception_ptr waitForStreams() const;
   std::string failureReport(int rank);
   std::vector<std::string> failureReports();

@@ -232,7 +232,8 @@ void launchCollective(const CollectiveObject &object, heddle_stream stream, cons
   auto queue = stream ? findStream(stream, *object.owner) : nullptr;
   Communicator &group = *object.owner->group;
   int rank = group.localRanks().front();
-  bool isCapturing = (queue ? *queue->stream : group.stream(rank)).captureId() != 0;
+  uint64_t capture = (queue ? *queue->stream : group.stream(rank)).captureId();
+  bool isCapturing = capture != 0;
   if (isCapturing != object.isCaptured)
     throw inputError(fmt::format("the stream is {}being captured, and the collective was prepared for streams that "
                                  "are{}",
@@ -242,7 +243,7 @@ void launchCollective(const CollectiveObject &object, heddle_stream stream, cons
   std::vector<LaunchArgument> operands = argumentsOf(object, addresses, rank);
   std::lock_guard lock(object.owner->launching);
   if (queue)
-    group.launch(*object.operation, rank, operands, *queue->stream);
+    group.launch(*object.operation, rank, operands, *queue->stream, capture);
   else
     group.launch(*object.operation, rank, operands);
 }

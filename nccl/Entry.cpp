@@ -122,6 +122,8 @@ Result Entry::offerResult() {
 }
 
 Result Entry::waitForOffer() {
+  if (isServed()) // and stays so
+    return result::success;
   constexpr double connectSeconds = 60;
   std::unique_lock lock(lifeMutex);
   auto longest = std::chrono::duration<double>(3 * settings().setupSeconds + connectSeconds);

@@ -40,7 +40,8 @@ public:
   virtual void wait(const std::shared_ptr<Event> &event) = 0; ///< until the latest record of `event` so far is reached
   /// Order between graphs, of a stream that is being captured: each time its graph runs, what comes next waits for the
   /// latest of the graphs launched before that record `event` by recordAcrossGraphs. The event serves for this alone,
-  /// and is recorded once before. Without effect where the vendor's library has no such events.
+  /// and is recorded once before. Of several records in one capture the last counts, and it must come after the work
+  /// that the others came after. Without effect where the vendor's library has no such events.
   virtual void waitAcrossGraphs(const std::shared_ptr<Event> &event) { wait(event); }
   virtual void recordAcrossGraphs(const std::shared_ptr<Event> &event) { record(event); }
   /// Runs on a thread of the stream, or where devices are a program on that of somebody who waits for any of them, and
@@ -60,6 +61,10 @@ public:
 
   /// What the stream is being captured into, also by its owner: equal for streams of one capture, 0 for none.
   virtual uint64_t captureId() { return 0; }
+
+  /// No other stream of the device ever has it, also when this one's owner has destroyed it and its handle is used
+  /// again; 0 where that is not known. Not to be asked while the stream is being captured.
+  virtual uint64_t id() { return 0; }
 };
 
 /// Waits for every stream, also behind one that fails; the first error, or null.

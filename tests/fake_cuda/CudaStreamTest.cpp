@@ -101,27 +101,77 @@ TEST_F(CudaStreamTest, CapturesAreToldApart) {
   EXPECT_CONTAINS(messageOf([&] { adopted->captureId(); }), "cuStreamGetCaptureInfo_v3");
 }
 
-// Graphs wait for each other by one event, whose records are in the order of the calls and in nothing's way.
+// Graphs wait for each other by one event, of which each has one record, after its last call and in nothing's way.
 TEST_F(CudaStreamTest, GraphsAreOrderedByAnEvent) {
   auto event = device->createEvent();
+  Buffer buffer = device->allocate(64);
   stream->record(event);
   for (int graph = 0; graph < 2; ++graph) {
     stream->beginCapture();
     stream->waitAcrossGraphs(event);
     stream->recordAcrossGraphs(event);
-    stream->recordAcrossGraphs(event);
+    for (int call = 0; call < 3; ++call) {
+      stream->fill(buffer, 1);
+      stream->recordAcrossGraphs(event);
+    }
     stream->launch(*stream->endCapture());
   }
   stream->synchronize();
   EXPECT_EQ(fake.externalWaits, 2);
-  auto node = [](uint64_t number) { return reinterpret_cast<void *>(number); };
-  std::vector<std::vector<void *>> wanted = {{nullptr}, {nullptr, node(1)}, {nullptr}, {nullptr, node(3)}};
+  std::vector<std::vector<void *>> wanted = {{capturedNode(4)}, {capturedNode(4)}};
   EXPECT_EQ(fake.recordNodes, wanted);
-  EXPECT_EQ(fake.count("cuGraphAddEventRecordNode"), 4);
+  EXPECT_EQ(fake.count("cuGraphAddEventRecordNode"), 2);
+}
+
+TEST_F(CudaStreamTest, ARecordThatCannotBeMadeOrMovedIsAnError) {
+  auto event = device->createEvent();
+  Buffer buffer = device->allocate(64);
+  for (const char *symbol : {"cuGraphAddEventRecordNode", "cuGraphAddDependencies_v2"}) {
+    stream->beginCapture();
+    fake.failures[symbol] = {1, 1};
+    EXPECT_CONTAINS(messageOf([&] {
+                      stream->recordAcrossGraphs(event);
+                      stream->fill(buffer, 1);
+                      stream->recordAcrossGraphs(event);
+                    }),
+                    symbol);
+    stream->endCapture();
+  }
+}
+
+TEST_F(CudaStreamTest, ARecordThatMustStayComesBeforeTheNext) {
+  auto event = device->createEvent();
+  Buffer buffer = device->allocate(64);
   stream->beginCapture();
-  fake.failures["cuGraphAddEventRecordNode"] = {1, 1};
-  EXPECT_CONTAINS(messageOf([&] { stream->recordAcrossGraphs(event); }), "cuGraphAddEventRecordNode");
+  fake.failures["cuGraphRemoveDependencies_v2"] = {1, 1};
+  for (int call = 0; call < 3; ++call) {
+    stream->fill(buffer, 1);
+    stream->recordAcrossGraphs(event);
+  }
   stream->endCapture();
+  auto firstRecord = reinterpret_cast<void *>(uint64_t(1));
+  std::vector<std::vector<void *>> wanted = {{capturedNode(1)}, {firstRecord, capturedNode(5)}};
+  EXPECT_EQ(fake.recordNodes, wanted);
+}
+
+// CUDA gives a handle again when its stream is destroyed.
+TEST_F(CudaStreamTest, StreamsAreToldApartByMoreThanTheirHandles) {
+  auto adopt = [&](uint64_t handle) { return device->adoptStream(reinterpret_cast<void *>(handle)); };
+  EXPECT_NE(stream->id(), 0u);
+  EXPECT_EQ(device->adoptStream(static_cast<GpuStream &>(*stream).raw())->id(), stream->id());
+  auto second = device->createStream();
+  gpu::Stream handle = static_cast<GpuStream &>(*second).raw();
+  uint64_t before = second->id();
+  second.reset();
+  second = device->createStream();
+  EXPECT_EQ(static_cast<GpuStream &>(*second).raw(), handle);
+  EXPECT_NE(second->id(), before);
+  EXPECT_EQ(adopt(0)->id(), adopt(1)->id()); // null and CU_STREAM_LEGACY
+  EXPECT_NE(adopt(0)->id(), 0u);
+  EXPECT_EQ(adopt(2)->id(), 0u); // CU_STREAM_PER_THREAD
+  fake.failures["cuStreamGetId"] = {1, 900};
+  EXPECT_EQ(second->id(), 0u);
+  EXPECT_EQ(openDevice("host")->createStream()->id(), 0u);
 }
 
 // What a thread is allowed while it lives, and what it had before is put back.

@@ -85,6 +85,18 @@ __attribute__((visibility("default"))) FakeCuda *fakeCuda() {
   return &state().control;
 }
 
+/// The calls since the last time, for programs that do not know FakeCuda.
+__attribute__((visibility("default"))) const char *fakeCudaCalls() {
+  static size_t seen = 0;
+  static std::string text;
+  std::lock_guard lock(state().mutex);
+  const auto &calls = state().control.calls;
+  text.clear();
+  for (; seen < calls.size(); ++seen)
+    text += " " + calls[seen];
+  return text.c_str();
+}
+
 Result deviceGetAttribute(int *value, int which, DeviceNumber) {
   ENTER(deviceGetAttribute);
   const FakeCuda &control = state().control;
@@ -195,11 +207,17 @@ Result streamGetCaptureInfo(Stream stream, int *status, unsigned long long *id, 
     stream->graph.graph = stream->capture;
     *graph = &stream->graph;
     *nodes = &stream->frontier;
-    *count = 1;
+    *count = stream->frontier ? 1 : 0;
   }
   *status = stream->isCapturing() ? 1 : 0;
-  *id = reinterpret_cast<uint64_t>(stream->capture.get());
+  *id = stream->captureId;
   return result::success;
+}
+
+Result streamGetId(Stream stream, unsigned long long *id) {
+  ENTER(streamGetId);
+  *id = stream->id;
+  return stream->isCapturing() ? result::captureUnsupported : result::success;
 }
 
 Result threadExchangeCaptureMode(int *mode) {
@@ -235,6 +253,26 @@ Result graphAddEventRecord(void **node, cuda::Graph graph, void *const *before, 
   return result::success;
 }
 
+/// Edges into one node, which is a record of an event.
+static std::vector<void *> &nodesBefore(void *const *record) {
+  return state().control.recordNodes.at(reinterpret_cast<uint64_t>(*record) - 1);
+}
+
+Result graphAddDependencies(cuda::Graph, void *const *from, void *const *to, const void *, size_t count) {
+  ENTER(graphAddDependencies);
+  for (size_t i = 0; i < count; ++i)
+    nodesBefore(to + i).push_back(from[i]);
+  return result::success;
+}
+
+Result graphRemoveDependencies(cuda::Graph, void *const *from, void *const *to, const void *, size_t count) {
+  ENTER(graphRemoveDependencies);
+  for (size_t i = 0; i < count; ++i)
+    if (std::erase(nodesBefore(to + i), from[i]) != 1)
+      return result::invalidValue;
+  return result::success;
+}
+
 Result eventElapsedTime(float *milliseconds, Event start, Event end) {
   ENTER(eventElapsedTime);
   *milliseconds = float(end->reached - start->reached);
@@ -253,8 +291,33 @@ StreamHandle::~StreamHandle() {
   fake::drain();
 }
 
+static uint64_t lastId = 0;
+
+StreamHandle::StreamHandle() : id(++lastId) {}
+
+static std::vector<void *> &freeHandles() {
+  static auto *memory = new std::vector<void *>;
+  return *memory;
+}
+
+// Under the lock of the entry points that create and destroy.
+void *StreamHandle::operator new(size_t bytes) {
+  if (freeHandles().empty())
+    return ::operator new(bytes);
+  void *memory = freeHandles().back();
+  freeHandles().pop_back();
+  return memory;
+}
+
+void StreamHandle::operator delete(void *memory) {
+  freeHandles().push_back(memory);
+}
+
 Result StreamHandle::beginCapture() {
   capture = std::make_shared<fake::CapturedGraph>();
+  static uint64_t captures = 0;
+  captureId = ++captures;
+  frontier = nullptr;
   return result::success;
 }
 
@@ -268,9 +331,11 @@ Result StreamHandle::synchronize() {
 }
 
 void StreamHandle::hostFunction(std::function<void()> work) {
-  if (capture)
+  if (capture) {
     capture->push_back(std::move(work));
-  else
+    frontier = capturedNode(int(capture->size()));
+  } else
+
     state().queue.emplace_back(this, std::move(work));
   if (!state().control.hold)
     fake::drain();

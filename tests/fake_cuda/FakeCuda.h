@@ -29,4 +29,9 @@ struct FakeCuda : FakeGpu {
   int jitTarget = 0;                            ///< that the last compilation asked for
 };
 
+/// Node `number` of a capture that is work: the first is 1.
+inline void *capturedNode(int number) {
+  return reinterpret_cast<void *>(uint64_t(number) << 32);
+}
+
 } // namespace heddle

@@ -29,7 +29,13 @@ struct StreamHandle {
   const int device = fake::currentDevice();
   std::shared_ptr<fake::CapturedGraph> capture = nullptr;
   GraphHandle graph = {};         ///< that is being captured
-  const void *frontier = nullptr; ///< a node, of no use but to be told
+  const void *frontier = nullptr; ///< the latest node of the capture
+  const uint64_t id;
+  uint64_t captureId = 0;
+
+  StreamHandle();
+  static void *operator new(size_t bytes); ///< the memory of the last one that was deleted, as CUDA may do
+  static void operator delete(void *memory);
 
   ~StreamHandle();
   bool isCapturing() const { return capture != nullptr; }

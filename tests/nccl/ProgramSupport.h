@@ -47,11 +47,16 @@ inline void require(Result done, const char *what) {
 }
 #define REQUIRE(call) require(call, #call)
 
+inline void *cudaLibrary() {
+  static void *const library =
+      ::dlopen(std::getenv("HEDDLE_CUDA_LIBRARY") ? std::getenv("HEDDLE_CUDA_LIBRARY") : "libcuda.so.1", RTLD_NOW);
+  return library;
+}
+
 /// The CUDA driver's functions that it takes.
 template <typename... Parameters>
 int cuda(const char *symbol, Parameters... parameters) {
-  static void *const library =
-      ::dlopen(std::getenv("HEDDLE_CUDA_LIBRARY") ? std::getenv("HEDDLE_CUDA_LIBRARY") : "libcuda.so.1", RTLD_NOW);
+  void *library = cudaLibrary();
   auto *function = reinterpret_cast<int (*)(Parameters...)>(library ? ::dlsym(library, symbol) : nullptr);
   int done = function ? function(parameters...) : -1;
   if (done) {

@@ -108,6 +108,44 @@ void runGraph(const Group &g, size_t count) {
   cuda("cuGraphDestroy", graph);
 }
 
+/// What the fake libcuda is asked for each call that has been prepared.
+void runCalls(const Group &g, size_t count) {
+  auto *calls = reinterpret_cast<const char *(*)()>(::dlsym(cudaLibrary(), "fakeCudaCalls"));
+  require(calls ? 0 : 3, "HEDDLE_CUDA_LIBRARY is no fake");
+  Memory a(count), b(count);
+  auto counted = [&](const char *what, const std::function<Result()> &make) {
+    calls();
+    REQUIRE(make());
+    std::printf("rank %d: %s:%s\n", g.rank, what, calls());
+  };
+  auto sum = [&](Stream stream) {
+    return ncclAllReduce(a.data(), b.data(), count, type::f32, reduction::sum, g.comm, stream);
+  };
+  auto broadcast = [&](Stream stream) {
+    return ncclBroadcast(a.data(), a.data(), count, type::f32, 0, g.comm, stream);
+  };
+  Stream second = makeStream();
+  REQUIRE(sum(g.stream));
+  counted("same stream", [&] { return sum(g.stream); });
+  counted("other stream", [&] { return sum(second); });
+  counted("NCCL's, same stream", [&] { return broadcast(second); });
+  counted("NCCL's, other stream", [&] { return broadcast(g.stream); });
+  counted("after NCCL's, same stream", [&] { return sum(g.stream); });
+  REQUIRE(sum(second));
+  cuda("cuStreamDestroy_v2", second);
+  Stream third = makeStream();
+  require(third == second ? 0 : 3, "the fake gives the handle again");
+  counted("handle used again", [&] { return sum(third); });
+  void *graph = nullptr;
+  cuda("cuStreamBeginCapture_v2", g.stream, 0);
+  REQUIRE(sum(g.stream));
+  counted("captured", [&] { return sum(g.stream); });
+  cuda("cuStreamEndCapture", g.stream, &graph);
+  cuda("cuGraphDestroy", graph);
+  counted("after a capture", [&] { return sum(g.stream); });
+  counted("after it, same stream", [&] { return sum(g.stream); });
+}
+
 void runDeath(const Group &g, size_t count) {
   Memory a(count);
   if (g.rank == 1)
@@ -148,6 +186,8 @@ int runRank(const UniqueId &id, const std::string &scenario, size_t count) {
     runDeath(world, count);
   if (scenario == "graph")
     runGraph(world, count);
+  if (scenario == "calls")
+    runCalls(world, count);
   if (scenario == "basic")
     for (size_t each : {size_t(1), count, size_t(60000)}) {
       runCollectives(world, each);
@@ -190,10 +230,11 @@ int runRank(const UniqueId &id, const std::string &scenario, size_t count) {
 }
 
 int fail(const char *text) {
-  std::fprintf(stderr,
-               "nccl-program: error: %s\nusage: nccl-program basic|reductions|groups|split|graph|death|nonblocking "
-               "[--ranks N] [--device host|cuda] [--count N] [--last NAME=VALUE] [--no-check]\n",
-               text);
+  std::fprintf(
+      stderr,
+      "nccl-program: error: %s\nusage: nccl-program basic|reductions|groups|split|graph|calls|death|nonblocking "
+      "[--ranks N] [--device host|cuda] [--count N] [--last NAME=VALUE] [--no-check]\n",
+      text);
   return 2;
 }
 
@@ -222,7 +263,7 @@ int main(int count, char **words) {
       return fail(("what is `" + word + " " + value + "`?").c_str());
   }
   bool isKnown = false;
-  for (const char *name : {"basic", "reductions", "groups", "split", "graph", "death", "nonblocking"})
+  for (const char *name : {"basic", "reductions", "groups", "split", "graph", "calls", "death", "nonblocking"})
     isKnown |= scenario == name;
   if (!isKnown)
     return fail("no scenario");

@@ -105,6 +105,25 @@ class DropIn(unittest.TestCase):
             self.assertEqual(run.served[rank], [("AllReduce", 160, "heddle", "one_shot_packets")] * 2)
         self.assertIn("NCCL's own: 0 AllReduce, 2 AllGather", run.out)
 
+    def test_what_a_call_asks_of_the_driver(self):
+        run = Run("calls", "--device", "cuda", "--no-check", HEDDLE_NCCL_DEVICE="cuda",
+                  HEDDLE_CUDA_LIBRARY=str(BUILD / "test" / "fake-cuda.so"))
+        asked = {call: collections.Counter(symbols.split())
+                 for call, symbols in re.findall(r"rank 0: ([^:]*):((?: cu\w+)+)", run.out)}
+
+        def wanted(scopes, **calls):
+            return collections.Counter(cuCtxGetCurrent=scopes, **calls)
+
+        same = wanted(5, cuStreamGetCaptureInfo_v3=2, cuStreamGetId=1, cuLaunchKernel=1, cuEventRecord=1)
+        wait = wanted(1, cuStreamWaitEvent=1)  # left out where the stream has the latest record itself
+        nccl = wanted(5, cuStreamGetCaptureInfo_v3=2, cuStreamGetId=2, cuEventRecord=1)
+        record = wanted(1, cuStreamGetCaptureInfo_v3=1, cuGraphRemoveDependencies_v2=1, cuGraphAddDependencies_v2=1)
+        self.assertEqual(asked, {
+            "same stream": same, "other stream": same + wait, "NCCL's, same stream": nccl,
+            "NCCL's, other stream": nccl + wait, "after NCCL's, same stream": same, "handle used again": same + wait,
+            "captured": same - wanted(1, cuStreamGetId=1) + wait + record,
+            "after a capture": same + wait, "after it, same stream": same})
+
     def said(self, scenario, words=(), **options):
         """What the ranks of nccl-faults print of their calls: said[rank][call] is "CODE: TEXT"."""
         run = Run(scenario, *words, program="nccl-faults", **options)

@@ -2,6 +2,7 @@
 // Opening the library, and what is known about each of its errors.
 #include "runtime/drivers/cuda/CudaApi.h"
 #include "runtime/drivers/gpu/GpuContext.h"
+#include <algorithm>
 #include <array>
 #include <fmt/format.h>
 
@@ -118,8 +119,22 @@ GpuResult CudaApi::captureOf(gpu::Stream stream, uint64_t *id) const {
   return {streamGetCaptureInfo.symbol, result};
 }
 
-/// A node of its own, not a record in the stream, whose next kernel would wait for it. Source: the guide of CUDA's
-/// driver interface, event record nodes; NCCL orders its graphs the same way.
+/// An error, as for a stream that is being captured, leaves it unknown.
+uint64_t CudaApi::idOf(gpu::Stream stream) const {
+  constexpr uintptr_t legacy = 1, perThread = 2;
+  auto handle = reinterpret_cast<uintptr_t>(stream);
+  if (handle <= legacy) // also null: one stream for the life of the context
+    return UINT64_MAX;
+  unsigned long long id = 0;
+  if (handle == perThread || !streamGetId || streamGetId(stream, &id)) // another stream on each thread
+    return 0;
+  return id;
+}
+
+/// A node of its own, not a record in the stream, whose next kernel would wait for it. One for each graph: a node takes
+/// time in every launch, so the next call moves it instead of adding another. Source: the guide of CUDA's driver
+/// interface, event record nodes, and cuStreamGetCaptureInfo, which allows every operation on the graph but the removal
+/// of nodes.
 GpuResult CudaApi::recordInGraph(gpu::Stream stream, gpu::Event event, gpu::GraphRecord &latest) const {
   int status = 0;
   unsigned long long id = 0;
@@ -132,9 +147,16 @@ GpuResult CudaApi::recordInGraph(gpu::Stream stream, gpu::Event event, gpu::Grap
   std::vector<void *> before;
   for (size_t i = 0; i < count; ++i)
     before.push_back(const_cast<void *>(nodes[i]));
-  if (latest.capture == id && latest.node) // of several records the last is the one that counts
-    before.push_back(latest.node);
-  latest.capture = id;
+  void *former = latest.capture == id ? latest.node : nullptr;
+  std::vector<void *> record(std::max(latest.before.size(), before.size()), former);
+  bool isFree =
+      former && !graphRemoveDependencies(graph, latest.before.data(), record.data(), nullptr, latest.before.size());
+  latest = {id, former, before};
+  if (isFree)
+    return {graphAddDependencies.symbol,
+            graphAddDependencies(graph, before.data(), record.data(), nullptr, before.size())};
+  if (former) // of several records the last is the one that counts
+    before.push_back(former);
   result = graphAddEventRecord(&latest.node, graph, before.data(), before.size(), event);
   return {graphAddEventRecord.symbol, result};
 }

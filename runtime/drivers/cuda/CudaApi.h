@@ -119,6 +119,10 @@ inline constexpr int launchCooperative = 2, launchDependent = 6; ///< attributes
   X(streamGetCaptureInfo, cuStreamGetCaptureInfo_v3, cuda::Stream, int *, unsigned long long *, cuda::Graph *,         \
     const void ***, const void **, size_t *)                                                                           \
   X(graphAddEventRecord, cuGraphAddEventRecordNode, void **, cuda::Graph, void *const *, size_t, cuda::Event)          \
+  X(graphAddDependencies, cuGraphAddDependencies_v2, cuda::Graph, void *const *, void *const *, const void *, size_t)  \
+  X(graphRemoveDependencies, cuGraphRemoveDependencies_v2, cuda::Graph, void *const *, void *const *, const void *,    \
+    size_t)                                                                                                            \
+  X(streamGetId, cuStreamGetId, cuda::Stream, unsigned long long *)                                                    \
   X(threadExchangeCaptureMode, cuThreadExchangeStreamCaptureMode, int *)                                               \
   X(deviceGetUuid, cuDeviceGetUuid_v2, cuda::DeviceId *, cuda::DeviceNumber)                                           \
   X(memoryGranularity, cuMemGetAllocationGranularity, size_t *, const cuda::MemoryProperties *, int)                   \
@@ -153,7 +157,10 @@ public:
                      size_t sizeBytes, gpu::Stream stream) const override;
   GpuResult allocate(gpu::Address *address, size_t sizeBytes, Caching caching) const override;
   GpuResult captureOf(gpu::Stream stream, uint64_t *id) const override;
-  bool hasEventsAcrossGraphs() const override { return streamGetCaptureInfo && graphAddEventRecord; }
+  uint64_t idOf(gpu::Stream stream) const override;
+  bool hasEventsAcrossGraphs() const override {
+    return streamGetCaptureInfo && graphAddEventRecord && graphAddDependencies && graphRemoveDependencies;
+  }
   GpuResult recordInGraph(gpu::Stream stream, gpu::Event event, gpu::GraphRecord &latest) const override;
 
 #define HEDDLE_CUDA_MEMBER(name, symbol, ...) CudaFunction<__VA_ARGS__> name{nullptr};

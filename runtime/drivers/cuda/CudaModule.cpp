@@ -198,7 +198,7 @@ void CudaModule::checkGrid(const Launch &launch) const {
     throw inputError(fmt::format("kernel `{}`: grid {} x {} x {}: on a CUDA device y and z are at most {}",
                                  package().kernel, x, y, z, cudaMaxGridYZ));
   if (launch.cooperative)
-    checkCooperative(launch, residentText());
+    checkCooperative(launch);
 }
 
 bool CudaModule::leavesRoom(const Launch &launch) const {

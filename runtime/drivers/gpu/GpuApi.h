@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace heddle {
 
@@ -67,6 +68,7 @@ inline constexpr unsigned waitExternal = 1; ///< in a graph, for a record of ano
 struct GraphRecord {
   uint64_t capture = 0;
   void *node = nullptr;
+  std::vector<void *> before = {}; ///< the work that it depends on
 };
 
 } // namespace gpu
@@ -187,10 +189,13 @@ public:
     return {streamIsCapturing.symbol, result};
   }
 
+  /// Stream::id of a stream of the current device.
+  virtual uint64_t idOf(gpu::Stream) const { return 0; }
+
   /// Whether graphs may record events for each other.
   virtual bool hasEventsAcrossGraphs() const { return false; }
   /// Into the graph that the stream is being captured into: a record of the event, which comes after the work of the
-  /// stream so far, and after `latest` if that is of the same graph. Nothing waits for it.
+  /// stream so far and takes the place of `latest`, if that is of the same graph. Nothing waits for it.
   virtual GpuResult recordInGraph(gpu::Stream, gpu::Event, gpu::GraphRecord &latest) const {
     latest = {};
     return {"", gpu::result::success};

@@ -49,9 +49,12 @@ void GpuModule::checkLimits() const {
 }
 
 int GpuModule::residentBlocksPerMultiprocessor() const {
+  int blocks = residentPerMultiprocessor;
+  if (blocks >= 0) // every launch of a collective needs it
+    return blocks;
   GpuScope scope(context());
-  int blocks = 0;
   context().call(context().api.maxActiveBlocks, &blocks, entry, int(package().threads), size_t(package().sharedBytes));
+  residentPerMultiprocessor = blocks;
   return blocks;
 }
 
@@ -64,13 +67,13 @@ std::string GpuModule::residentText() const {
                      residentBlocksPerMultiprocessor());
 }
 
-void GpuModule::checkCooperative(const Launch &launch, const std::string &how) const {
+void GpuModule::checkCooperative(const Launch &launch) const {
   int64_t blocks = blocksOf(launch), resident = residentBlocks();
   if (blocks <= resident)
     return;
   Error error = inputError(fmt::format("kernel `{}`: a cooperative launch of {} blocks; {} runs at most {} at once",
                                        package().kernel, blocks, context().name, resident),
-                           {how});
+                           {residentText()});
   if (context().sharers > 1)
     error.notes.push_back(fmt::format("{} devices share the GPU (HEDDLE_DEVICES_PER_GPU)", context().sharers));
   throw error;

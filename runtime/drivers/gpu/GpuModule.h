@@ -3,6 +3,7 @@
 #pragma once
 #include "runtime/Launch.h"
 #include "runtime/drivers/gpu/GpuDriver.h"
+#include <atomic>
 
 namespace heddle {
 
@@ -20,8 +21,8 @@ public:
   virtual GpuResult launch(const Launch &launch, gpu::Stream stream, void **parameters, bool startsEarly) const = 0;
   /// Whether the launch behind this one may lie ready while this one runs.
   virtual bool leavesRoom(const Launch &launch) const { return false; }
-  int64_t residentBlocks() const; ///< that live on the device at once, which may be a share of a GPU
-  int residentBlocksPerMultiprocessor() const;
+  int64_t residentBlocks() const;              ///< that live on the device at once, which may be a share of a GPU
+  int residentBlocksPerMultiprocessor() const; ///< asked once, when the code is loaded and its limits are set
 
 protected:
   GpuModule(std::shared_ptr<GpuDevice> device, const Package &package);
@@ -29,8 +30,8 @@ protected:
   void findEntry();
   /// Throws Error{Input} for more threads, or more shared memory, than the code or the device allows.
   void checkLimits() const;
-  /// Throws Error{Input} for a cooperative launch whose blocks do not fit on the device at once; `how` explains.
-  void checkCooperative(const Launch &launch, const std::string &how) const;
+  /// Throws Error{Input} for a cooperative launch whose blocks do not fit on the device at once.
+  void checkCooperative(const Launch &launch) const;
   /// Whether the driver has to start all blocks of a launch at once. A grid of which two fit is launched as any other:
   /// its blocks find room, and it may run beside another of its kind on another stream, which cooperative launches are
   /// kept from. Two collectives whose ranks start them in different orders would then wait for each other. So would the
@@ -40,12 +41,15 @@ protected:
   /// A launch of blocks of `threads` along x, y and z.
   GpuResult launchBlocks(const Launch &launch, const std::array<unsigned, 3> &threads, gpu::Stream stream,
                          void **parameters) const;
-  std::string residentText() const; ///< `4 multiprocessors with 2 blocks each`
-
   std::shared_ptr<GpuDevice> device;
   gpu::Module handle = nullptr;
   std::shared_ptr<const std::string> image; ///< kept until the code is given back; may be null
   gpu::Function entry = nullptr;
+
+private:
+  std::string residentText() const; ///< `4 multiprocessors with 2 blocks each`
+
+  mutable std::atomic<int> residentPerMultiprocessor = -1; ///< not asked yet
 };
 
 } // namespace heddle

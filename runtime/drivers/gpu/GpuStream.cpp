@@ -293,6 +293,11 @@ uint64_t GpuStream::captureId() {
   return id;
 }
 
+uint64_t GpuStream::id() {
+  GpuScope scope(gpu);
+  return gpu.api.idOf(handle);
+}
+
 void GpuStream::synchronize() {
   if (insideGpuHostFunction())
     throw inputError("a host function waits for its own stream");

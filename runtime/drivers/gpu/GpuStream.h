@@ -36,6 +36,7 @@ public:
   void synchronize() override;
 
   uint64_t captureId() override;
+  uint64_t id() override;
 
   gpu::Stream raw() const { return handle; } ///< for other libraries of the process
 

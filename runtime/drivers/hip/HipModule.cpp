@@ -45,7 +45,7 @@ void HipModule::checkGrid(const Launch &launch) const {
                                    package().kernel, launch.grid[i], shape[i], "xyz"[i],
                                    uint64_t(launch.grid[i]) * shape[i]));
   if (launch.cooperative)
-    checkCooperative(launch, residentText());
+    checkCooperative(launch);
 }
 
 GpuResult HipModule::launch(const Launch &launch, gpu::Stream stream, void **parameters, bool) const {
