@@ -17,6 +17,7 @@ Triton IR of a `@triton.jit` function by `translate`.
 """
 
 import argparse
+import collections
 import ctypes
 import importlib.util
 import inspect
@@ -31,6 +32,7 @@ import struct
 import subprocess
 import sys
 import tempfile
+import time
 
 import numpy as np
 
@@ -93,11 +95,12 @@ def difference(ours, theirs, dtype):
 
 # ---- The kernels: sizes that memory bounds, or the matrix units, and nothing smaller. ----
 class Case:
-    """`arguments` in order: an array, or a number. `outputs`: which arguments are compared, as (index, dtype, tolerance)."""
+    """`arguments` in order: an array, or a number. `outputs`: which arguments are compared, as (index, dtype,
+    tolerance). `warps`: where these are tried and not the command's."""
 
-    def __init__(self, path, grid, arguments, outputs, gigabytes=None, teraflop=None, stages=None, shrink=1):
+    def __init__(self, path, grid, arguments, outputs, gigabytes=None, teraflop=None, stages=None, warps=None):
         self.path, self.grid, self.arguments, self.outputs = path, grid, arguments, outputs
-        self.gigabytes, self.teraflop, self.stages, self.shrink = gigabytes, teraflop, stages or [3], shrink
+        self.gigabytes, self.teraflop, self.stages, self.warps = gigabytes, teraflop, stages or [3], warps
         self.kind = None
 
     def of(self, kind):
@@ -285,6 +288,10 @@ def parse_arguments():
     parser.add_argument("--warps", nargs="+", type=int, default=[4, 8], help="each side's warps that are tried; default 4 8")
     parser.add_argument("--heddle", default=str(ROOT / "build" / "bin" / "heddle"), help="the command, words and all; "
                         "default build/bin/heddle")
+    parser.add_argument("--default-only", action="store_true", help="Heddle's own choice of matrix instructions alone; else "
+                        "`--no-warp-groups` is tried as well")
+    parser.add_argument("--ahead", type=int, default=0, metavar="N", help="compile the next N kernels while one is timed; "
+                        "default 0")
     parser.add_argument("--assemble", choices=("own", "driver"), default="own", help="Triton's kernels from its own "
                         "assembler (the default), or from the driver's, as Heddle's are")
     parser.add_argument("--replays", type=int, default=15, help="of each graph, that are timed; default 15")
@@ -295,9 +302,9 @@ def parse_arguments():
     parser.add_argument("--keep", metavar="FOLDER", help="leave the PTX of both sides there")
     parser.add_argument("--libcuda", default="libcuda.so.1", help="default libcuda.so.1")
     arguments = parser.parse_args()
-    for name in ("replays", "shrink"):
-        if getattr(arguments, name) < 1:
-            raise Refusal(f"`--{name} {getattr(arguments, name)}`: at least 1", "`--help` shows the options")
+    for name, least in (("replays", 1), ("shrink", 1), ("ahead", 0)):
+        if getattr(arguments, name) < least:
+            raise Refusal(f"`--{name} {getattr(arguments, name)}`: at least {least}", "`--help` shows the options")
     return arguments
 
 
@@ -360,8 +367,8 @@ def compile_with_heddle(arguments, case, warps, stages, extra):
 def compile_all(arguments, name, case):
     """Both sides with each set of options; what one of them refuses is said and left out."""
     candidates = []
-    group_words = [[], ["--no-warp-groups"]] if case.teraflop else [[]]
-    for warps in arguments.warps:
+    group_words = [[], ["--no-warp-groups"]] if case.teraflop and not arguments.default_only else [[]]
+    for warps in case.warps or arguments.warps:
         for stages in case.stages:
             tries = [lambda: compile_with_triton(arguments, case, warps, stages)]
             tries += [lambda extra=extra: compile_with_heddle(arguments, case, warps, stages, extra) for extra in group_words]
@@ -537,6 +544,8 @@ def measure(arguments, name, reply):
         if {candidate.side for candidate in candidates} != {"heddle", "triton"}:
             raise RuntimeError("one side has no kernel")
         candidates.sort(key=lambda candidate: candidate.side, reverse=True)  # Triton's first is what all are held against
+        reply.send("compiled")
+        reply.recv()  # its turn
         cuda = Cuda(arguments)
         bench = Bench(arguments, cuda, case)
         launches = [bench.launcher(candidate) for candidate in candidates]
@@ -549,22 +558,46 @@ def measure(arguments, name, reply):
         reply.send({"kernel": name, "error": f"{type(error).__name__}: {error}"})
 
 
-def run(arguments, name):
-    """In a process of its own: a kernel that fails ends the use of CUDA in its process."""
-    context = multiprocessing.get_context("fork")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=measure, args=(arguments, name, theirs))
-    process.start()
-    theirs.close()
-    try:
-        result = ours.recv() if ours.poll(SLOWEST_KERNEL_SECONDS) else {
-            "kernel": name, "error": f"no result after {SLOWEST_KERNEL_SECONDS} s"}
-    except EOFError:
-        result = {"kernel": name, "error": "its process ended without a word"}
-    process.join(5)
-    if process.is_alive():
-        process.kill()
-    return result
+class Process:
+    """One kernel's: a kernel that fails ends the use of CUDA in its process. It compiles, and is timed when it is told to."""
+
+    def __init__(self, arguments, name):
+        context = multiprocessing.get_context("fork")
+        self.name, self.deadline = name, time.monotonic() + SLOWEST_KERNEL_SECONDS * (1 + arguments.ahead)
+        self.ours, theirs = context.Pipe()
+        self.process = context.Process(target=measure, args=(arguments, name, theirs))
+        self.process.start()
+        theirs.close()
+
+    def receive(self, seconds):
+        try:
+            if self.ours.poll(max(0.0, seconds)):
+                return self.ours.recv()
+            return {"kernel": self.name, "error": f"no result in time ({SLOWEST_KERNEL_SECONDS} s for a kernel)"}
+        except EOFError:
+            return {"kernel": self.name, "error": "its process ended without a word"}
+
+    def result(self):
+        result = self.receive(self.deadline - time.monotonic())
+        if result == "compiled":
+            self.ours.send("go")
+            result = self.receive(SLOWEST_KERNEL_SECONDS)
+        self.process.join(5)
+        if self.process.is_alive():
+            self.process.kill()
+        return result
+
+
+def run_all(arguments):
+    """The results in order; kernels that are next are compiled meanwhile."""
+    begun = collections.deque()
+    names = iter(arguments.kernels)
+    while True:
+        while len(begun) <= arguments.ahead and (name := next(names, None)) is not None:
+            begun.append(Process(arguments, name))
+        if not begun:
+            return
+        yield begun.popleft().result()
 
 
 def speed(result, microseconds):
@@ -625,8 +658,7 @@ def main():
     print(f"# Triton {triton.__version__} ({arguments.assemble} assembler), {version.stdout.strip()}; medians of "
           f"{arguments.replays} replays of graphs of {arguments.graph_ms} ms\n# kernel, Triton's time by Heddle's, Heddle's "
           "speed | microseconds (w: warps, s: stages, r: registers), the fastest first", flush=True)
-    for name in arguments.kernels:
-        result = run(arguments, name)
+    for result in run_all(arguments):
         right = report(result) and right
         results.append(result)
     report_means(results)

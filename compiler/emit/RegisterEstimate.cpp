@@ -6,6 +6,7 @@
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/Function.h"
 #include "llvm/IR/InlineAsm.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 
 using namespace llvm;
@@ -43,12 +44,18 @@ bool isRecomputed(const Instruction &instruction) {
          !instruction.getType()->isVectorTy();
 }
 
-/// What the assembler keeps free for an instruction beside its operands. It refuses a warp-group MMA with n
-/// accumulators below n + 26 registers (ptxas 12.8: "Insufficient registers").
-unsigned reservedFor(const Instruction &instruction) {
+bool isGroupMatmul(const Instruction &instruction) {
   auto *call = dyn_cast<CallInst>(&instruction);
   auto *text = call ? dyn_cast<InlineAsm>(call->getCalledOperand()) : nullptr;
-  return text && text->getAsmString().contains("wgmma.mma_async") ? 26 : 0;
+  return text && text->getAsmString().contains("wgmma.mma_async");
+}
+
+/// What the assembler keeps free for an instruction beside its operands. It refuses a warp-group MMA with n
+/// accumulators below n + 26 registers (ptxas 12.8: "Insufficient registers").
+constexpr unsigned reservedForGroups = 26;
+
+unsigned reservedFor(const Instruction &instruction) {
+  return isGroupMatmul(instruction) ? reservedForGroups : 0;
 }
 
 class Estimate {
@@ -252,4 +259,12 @@ private:
 
 unsigned heddle::estimateRegisters(const Function &function, const UniformityInfo &uniformity) {
   return Estimate(function, uniformity).most();
+}
+
+unsigned heddle::leastForGroupMatmuls(const Function &function) {
+  unsigned least = 0;
+  for (const Instruction &instruction : instructions(function))
+    if (isGroupMatmul(instruction))
+      least = std::max(least, unsigned(instruction.getType()->getNumContainedTypes()) + reservedForGroups);
+  return least;
 }

@@ -16,4 +16,7 @@ namespace heddle {
 /// only user where that keeps less alive. It is no bound: the assembler also moves loads.
 unsigned estimateRegisters(const llvm::Function &function, const llvm::UniformityInfo &uniformity);
 
+/// Registers without which the assembler refuses the matmuls of warp groups in `function`; 0 where there are none.
+unsigned leastForGroupMatmuls(const llvm::Function &function);
+
 } // namespace heddle

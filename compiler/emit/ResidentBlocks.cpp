@@ -25,7 +25,7 @@ public:
     if (!function.getFnAttribute(threadsAttribute).getValueAsString().getAsInteger(10, threads) && threads &&
         !function.hasFnAttribute(blocksAttribute)) {
       unsigned needed = estimateRegisters(function, analyses.getResult<UniformityInfoAnalysis>(function));
-      ResidentBlocks chosen = {fitting(threads, needed), needed};
+      ResidentBlocks chosen = {fitting(threads, needed, leastForGroupMatmuls(function)), needed};
       function.addFnAttr(blocksAttribute, std::to_string(chosen.blocks));
       report(chosen);
     }
@@ -34,12 +34,13 @@ public:
   static bool isRequired() { return true; }
 
 private:
-  int64_t fitting(int64_t threads, int64_t needed) const {
+  int64_t fitting(int64_t threads, int64_t needed, int64_t leastForGroups) const {
     // With fewer registers the assembler lets fewer loads be in flight, and layer norm takes 1.22 times as long
-    // (docs/sm_90.md); with `more` than the estimate it rarely spills.
-    constexpr int64_t least = 48, more = 4;
-    int64_t granule = chip.unit.registerGranule;
-    int64_t each = std::max(least, (needed + more + granule - 1) / granule * granule);
+    // (docs/sm_90.md); with `more` than the estimate it rarely spills. Of kernels with matmuls of warp groups the
+    // estimate is larger than what the assembler gets by with, up to a ninth (bench/peers/random_tiles.py).
+    constexpr int64_t least = 48;
+    int64_t more = leastForGroups ? -(needed / 10) : 4, granule = chip.unit.registerGranule;
+    int64_t each = int64_t(alignTo(uint64_t(std::max({least, needed + more, leastForGroups})), uint64_t(granule)));
     int64_t byRegisters = chip.unit.registers / (threads * each);
     constexpr int64_t ownBytes = 1024; // of each block's shared memory, for the system
     int64_t memory = int64_t(alignTo(uint64_t(sharedBytes), uint64_t(chip.unit.sharedMemoryGranuleBytes)));

@@ -26,6 +26,10 @@ enum class Cache { Default = 1, All, Global, WriteBack, Streaming, WriteThrough,
 enum class Eviction { Normal = 1, First, Last };
 /// How the f32 operands of a dot may be rounded.
 enum class Precision { TF32, TF32x3, IEEE, BF16x3, BF16x6 };
+/// How many products of FP8 a dot may add in fewer bits than f32 has, as sm_90's warp-group MMA does.
+struct ImpreciseSums {
+  int32_t most = 1 << 30;
+};
 /// What a maximum or minimum of a NaN and a number is: the number, or NaN.
 enum class NaN { Ignored, Propagated };
 
@@ -140,7 +144,7 @@ Handle emitHistogram(Handle x, Handle mask, const TileType &type, Position where
 
 Handles emitReduce(const Handles &inputs, int axis, const Body &combine, Position where);
 Handles emitScan(const Handles &inputs, int axis, bool reverse, const Body &combine, Position where);
-Handle emitDot(Handle a, Handle b, Handle c, Precision precision, Position where);
+Handle emitDot(Handle a, Handle b, Handle c, Precision precision, int32_t mostImprecise, Position where);
 
 /// Masks and others may be absent.
 Handle emitLoad(Handle pointer, Handle mask, Handle other, Access access, Position where);

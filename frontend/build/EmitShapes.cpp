@@ -131,14 +131,14 @@ Handle emitHistogram(Handle x, Handle mask, const TileType &type, Position where
   return emit.handle(emit.create("tt.histogram", emit.type(type), operands));
 }
 
-Handle emitDot(Handle a, Handle b, Handle c, Precision precision, Position where) {
+Handle emitDot(Handle a, Handle b, Handle c, Precision precision, int32_t mostImprecise, Position where) {
   Emitter emit(where);
   Value accumulator = emit.value(c);
   if (auto operand = dyn_cast_or_null<triton::gpu::DotOperandAttr>(tileOf(emit.value(a)).getEncoding()))
     accumulator = emit.inEncoding(accumulator, operand.getParent());
   return emit.handle(triton::DotOp::create(emit.builder, emit.location, accumulator.getType(), emit.value(a),
                                            emit.value(b), accumulator, static_cast<triton::InputPrecision>(precision),
-                                           0));
+                                           uint32_t(mostImprecise)));
 }
 
 } // namespace heddle::build::detail

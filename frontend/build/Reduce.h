@@ -186,7 +186,7 @@ using DotAccumulator = std::conditional_t<isFloat<A>, std::conditional_t<std::is
 /// f32 for floats up to f32 (or f16 for f16), f64 for f64, i32 for i8.
 template <class A, int64_t... a, class B, int64_t... b, class C, int64_t... c>
 Tile<C, c...> dot(const Tile<A, a...> &left, const Tile<B, b...> &right, const Tile<C, c...> &accumulator,
-                  Precision precision = Precision::IEEE, Position where = Position::current()) {
+                  Precision precision, ImpreciseSums sums, Position where = Position::current()) {
   using Product = detail::DotShape<detail::Shape<a...>, detail::Shape<b...>>;
   static_assert(Product::ranksAgree, "dot: the operands have two dimensions each, or three with a batch first");
   static_assert(Product::batchesAgree, "dot: the batch of the operands differs");
@@ -198,7 +198,13 @@ Tile<C, c...> dot(const Tile<A, a...> &left, const Tile<B, b...> &right, const T
   static_assert(
       !std::is_same_v<A, B> || detail::dotElements<A, B, C>,
       "dot: this accumulator does not go with these operands: floats accumulate in f32, f64 in f64, i8 in i32");
-  return Tile<C, c...>(detail::emitDot(left.handle(), right.handle(), accumulator.handle(), precision, where));
+  return Tile<C, c...>(detail::emitDot(left.handle(), right.handle(), accumulator.handle(), precision, sums.most, where));
+}
+
+template <class A, int64_t... a, class B, int64_t... b, class C, int64_t... c>
+Tile<C, c...> dot(const Tile<A, a...> &left, const Tile<B, b...> &right, const Tile<C, c...> &accumulator,
+                  Precision precision = Precision::IEEE, Position where = Position::current()) {
+  return dot(left, right, accumulator, precision, ImpreciseSums{0}, where);
 }
 
 /// a * b.

@@ -14,7 +14,7 @@ namespace heddle::kernels {
 namespace {
 
 using BlocksOfM = Choices<16, 64, 128>;
-using BlocksOfN = Choices<64, 128>;
+using BlocksOfN = Choices<64, 128, 256>;
 using BlocksOfK = Choices<64, 128>;
 
 struct Tiles {
@@ -24,8 +24,10 @@ struct Tiles {
 
 /// `rows` are those of a group, on average.
 Tiles tilesOf(const Call &call, int64_t rows) {
-  int64_t m = call.tile("block_m", rows <= 16 ? 16 : rows <= 64 ? 64 : 128), n = call.tile("block_n", 128);
-  return {m, n, call.tile("block_k", 64), call.tile("warps", m >= 128 ? 8 : 4), int(call.tile("stages", 3))};
+  bool isLarge = call.is("sums", "fast") && rows > 64 && call.extent("N") >= 256;
+  int64_t m = call.tile("block_m", rows <= 16 ? 16 : rows <= 64 ? 64 : 128);
+  int64_t n = call.tile("block_n", isLarge ? 256 : 128), k = call.tile("block_k", isLarge ? 128 : 64);
+  return {m, n, k, call.tile("warps", m >= 128 ? 8 : 4), int(call.tile("stages", 3))};
 }
 
 struct Body {
@@ -64,7 +66,8 @@ struct Body {
                                     column(m < endOfM) && row(k < along.end), 0);
                       auto b = load(advance(right, row(k), writer.strideOf(values, "right_k")),
                                     column(n < N) && row(k < along.end), 0);
-                      return dot(a, trans(b), sums);
+                      ImpreciseSums imprecise{call.is("sums", "fast") ? 1 << 30 : 0};
+                      return dot(a, trans(b), sums, Precision::IEEE, imprecise);
                     },
                     {.stages = tiles.stages});
   }
@@ -254,6 +257,10 @@ const std::vector<Option> options = {
      {"reciprocal", "forward"},
      "reciprocal",
      "reciprocal: sums are multiplied by them; forward: divided, as the library's quantisation stores them"},
+    {"sums",
+     {"f32", "fast"},
+     "f32",
+     "fast: in as many bits as matrix instructions have, which on sm_90 are fewer than those of f32"},
     {"check", {"true", "false"}, "false", "a launch fails where offs decreases or passes the end"}};
 const std::vector<TileParameter> tileParameters = {
     {"block_m", BlocksOfM::list(), "rows of a block of the result"},
@@ -270,7 +277,7 @@ const LibraryKernel fp8GroupedMatmul2d3d = {
     .sentence = "multiplies groups of FP8 rows, each with weights of its own",
     .contract = "c[m, n] = left_scales[m] * right_scales[g, n] * sum over k of left[m, k] * right[g, n, k], where "
                 "group g has the "
-                "rows from offs[g - 1], or 0, up to offs[g]; 0 in rows after the last group. Sums are f32",
+                "rows from offs[g - 1], or 0, up to offs[g]; 0 in rows after the last group. Sums are f32, or as `sums` says",
     .inputs = {{"left", {"M", "K"}, fp8Types, "activations, of any strides; contiguous along K is fast"},
                {"right", {"G", "N", "K"}, fp8Types, "weights, transposed, of the type of left and of any strides"},
                {"left_scales", {"M"}, {ElementType::F32}, "one for each row, dense"},
@@ -296,7 +303,7 @@ const LibraryKernel fp8GroupedMatmul2d2d = {
     .sentence = "multiplies FP8 matrices whose summed axis is in groups, each with a result of its own",
     .contract = "c[g, m, n] = left_scales[g, m] * right_scales[g, n] * sum over the k of group g of left[m, k] * "
                 "right[n, k], where "
-                "group g has those from offs[g - 1], or 0, up to offs[g]; 0 for an empty group. Sums are f32",
+                "group g has those from offs[g - 1], or 0, up to offs[g]; 0 for an empty group. Sums are f32, or as `sums` says",
     .inputs = {{"left", {"M", "K"}, fp8Types, "of any strides; contiguous along K is fast"},
                {"right", {"N", "K"}, fp8Types, "transposed, of the type of left and of any strides"},
                {"left_scales", {"G", "M"}, {ElementType::F32}, "one for each row and group, dense"},

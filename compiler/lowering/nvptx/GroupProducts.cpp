@@ -15,8 +15,9 @@ std::optional<GroupInstruction> NvptxTarget::groupInstruction(DotOp dot, int war
   int64_t m = dType.getDimSize(0), n = dType.getDimSize(1), k = aType.getDimSize(1);
   // Sums of products of 8 bits are kept in fewer bits than f32 has.
   bool areNarrow = isNativeFp8(a) && isNativeFp8(b) && int64_t(dot.getMaxNumImpreciseAcc()) > k;
-  bool fits = chip.warpGroupMatmuls && dType.getRank() == 2 && ((a == b && (a.isF16() || a.isBF16())) || areNarrow) &&
-              dType.getElementType().isF32() && warps % 4 == 0;
+  bool areFloats = dType.getElementType().isF32() && ((a == b && (a.isF16() || a.isBF16())) || areNarrow);
+  bool areBytes = dType.getElementType().isInteger(32) && a.isInteger(8) && b.isInteger(8);
+  bool fits = chip.warpGroupMatmuls && dType.getRank() == 2 && (areFloats || areBytes) && warps % 4 == 0;
   if (!fits || m < 64 || k < bytesOfGroupDepth * 8 / a.getIntOrFloatBitWidth())
     return std::nullopt;
   GroupInstruction instruction;
@@ -37,10 +38,10 @@ Value NvptxTarget::operandDescriptor(Builder &b, Value address, const OperandLay
 }
 
 // Each register of the result has that of an operand.
-static std::string tiedConstraints(size_t count) {
+static std::string tiedConstraints(size_t count, Type type) {
   std::string text;
   for (size_t i = 0; i < count; ++i)
-    text += "=f,";
+    text += type.isF32() ? "=f," : "=r,";
   for (size_t i = 0; i < count; ++i)
     text += std::to_string(i) + ",";
   return text;
@@ -89,21 +90,22 @@ SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, GroupOperand a, 
   } else {
     left += "}";
   }
-  std::string text = "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned." + shape + ".f32." +
-                     matrixTypeName(a.element) + "." + matrixTypeName(b.element) + " {" + list + "}, " + left + ", " +
-                     next() + ", p, 1, 1" + turns + "; }";
+  Type sum = accumulators.front().getType();
+  // Integers are neither negated nor turned.
+  std::string text = "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned." + shape +
+                     (sum.isF32() ? ".f32." : ".s32.") + matrixTypeName(a.element) + "." + matrixTypeName(b.element) + " {" +
+                     list + "}, " + left + ", " + next() + ", p" + (sum.isF32() ? ", 1, 1" + turns : "") + "; }";
   operands.push_back(b.descriptor);
-  Type result =
-      LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(count, accumulators.front().getType()));
-  return fieldsOf(
-      builder, assembly(builder, result, text, tiedConstraints(count) + constraints + "l,~{memory}", operands), count);
+  Type result = LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(count, sum));
+  std::string all = tiedConstraints(count, sum) + constraints + "l,~{memory}";
+  return fieldsOf(builder, assembly(builder, result, text, all, operands), count);
 }
 
 // Reading the registers through the wait keeps their uses behind it.
 SmallVector<Value> NvptxTarget::waitGroups(Builder &b, ValueRange accumulators, int64_t pending) const {
   size_t count = accumulators.size();
-  Type result =
-      LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, accumulators.front().getType()));
+  Type sum = accumulators.front().getType();
+  Type result = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, sum));
   std::string text = "wgmma.wait_group.sync.aligned " + std::to_string(pending) + ";";
-  return fieldsOf(b, assembly(b, result, text, tiedConstraints(count) + "~{memory}", accumulators), count);
+  return fieldsOf(b, assembly(b, result, text, tiedConstraints(count, sum) + "~{memory}", accumulators), count);
 }

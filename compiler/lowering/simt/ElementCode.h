@@ -12,6 +12,8 @@ public:
   void lower(mlir::Operation *op);
 
 private:
+  /// For each register of the tile the first one that holds the same, as far as groups of equal elements tell.
+  static llvm::SmallVector<size_t> firstOfEquals(mlir::RankedTensorType tile, llvm::ArrayRef<int64_t> lengths);
   Values everyRegister();
   bool addColumnsFirst(triton::AddPtrOp op, Values &results); ///< whether it did
   Value compute(llvm::ArrayRef<Value> operands, Type result);

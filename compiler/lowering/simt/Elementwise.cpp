@@ -35,11 +35,33 @@ void ElementCode::lower(Operation *) {
     results = everyRegister();
 }
 
-// Registers that hold one value, as of a splat, are computed once.
+// An element's index is that of the register xor that of the lane and the warp, so that groups of one thread are those of
+// another.
+SmallVector<size_t> ElementCode::firstOfEquals(RankedTensorType tile, ArrayRef<int64_t> lengths) {
+  const LinearLayout &lies = layoutOf(tile);
+  std::map<SmallVector<int64_t, 4>, size_t> firsts;
+  SmallVector<size_t> result;
+  for (int64_t reg = 0; reg < registersOf(tile); ++reg) {
+    SmallVector<int64_t, 4> group;
+    for (auto [axis, length] : llvm::enumerate(lengths))
+      group.push_back(registerPart(lies, reg, layout::tileDim(int(axis))) / length);
+    result.push_back(firsts.try_emplace(group, size_t(reg)).first->second);
+  }
+  return result;
+}
+
+// Registers that hold one value, as of a splat or of a mask whose groups lie in a thread, are computed once.
 ThreadCode::Values ElementCode::everyRegister() {
   Type result = op->getResult(0).getType();
   Values results;
+  SmallVector<size_t> firsts;
+  if (auto groups = facts.equalGroups.find(op); groups != facts.equalGroups.end())
+    firsts = firstOfEquals(cast<RankedTensorType>(result), groups->second);
   for (size_t reg = 0; reg < size_t(registersOf(result)); ++reg) {
+    if (!firsts.empty() && firsts[reg] != reg) {
+      results.push_back(results[firsts[reg]]);
+      continue;
+    }
     Values operands;
     bool repeats = reg > 0;
     for (Value operand : op->getOperands()) {

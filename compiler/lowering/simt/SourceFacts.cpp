@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // One walk over the kernel before the first pattern is applied, since patterns replace what they look at.
 #include "compiler/lowering/simt/SourceFacts.h"
+#include "compiler/analysis/AxisInfo.h"
 #include "compiler/analysis/Uniformity.h"
 #include "compiler/layout/Axes.h"
 #include "compiler/lowering/simt/PlaceShared.h"
@@ -105,6 +106,23 @@ SourceFacts::SourceFacts(FuncOp function, const GpuTarget &target, int warps) {
     lookAt(op, order);
     copiesDirectly |= isa<AsyncCopyOp, AsyncBufferCopyOp>(op) && !target.hasAsyncCopies();
   });
+  findEqualGroups(function);
+}
+
+void SourceFacts::findEqualGroups(FuncOp function) {
+  SmallVector<arith::CmpIOp> comparisons;
+  function.walk([&](arith::CmpIOp op) {
+    if (isa<RankedTensorType>(op.getType()))
+      comparisons.push_back(op);
+  });
+  if (comparisons.empty())
+    return;
+  analysis::AxisAnalysis axes(function);
+  for (arith::CmpIOp op : comparisons) {
+    auto lengths = llvm::map_range(axes.of(op.getResult()).axes, [](const analysis::Axis &axis) { return axis.constancy; });
+    if (llvm::any_of(lengths, [](int64_t length) { return length > 1; }))
+      equalGroups[op] = SmallVector<int64_t, 4>(lengths.begin(), lengths.end());
+  }
 }
 
 void SourceFacts::lookAt(Operation *op, const GlobalOrder &order) {
@@ -154,6 +172,10 @@ void SourceFacts::takeOver(Operation *source, Operation *copy, bool isDivergent)
     differs ? (void)divergent.insert(to) : (void)divergent.erase(to);
     if (auto site = siteOf.find(from); site != siteOf.end())
       siteOf[to] = site->second;
+    if (auto groups = equalGroups.find(from); groups != equalGroups.end())
+      equalGroups[to] = SmallVector<int64_t, 4>(groups->second);
+    else
+      equalGroups.erase(to);
     for (DenseSet<Operation *> *set : {&agreeing, &byOwner, &forStores, &withinRange})
       set->contains(from) ? (void)set->insert(to) : (void)set->erase(to);
   }

@@ -24,6 +24,9 @@ public:
   llvm::DenseSet<mlir::Operation *> lateReads;   ///< `simt.load_shared` whose one reader reads register by register
   llvm::DenseSet<mlir::Operation *> withinRange; ///< conversions to f8 of what is within its largest numbers, or NaN
   llvm::DenseMap<mlir::Operation *, int32_t> siteOf; ///< of prints and assertions
+  /// Of comparisons of tiles: by axis, the length of groups in which all elements are equal, a power of two. None where
+  /// it is 1 on each axis.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t, 4>> equalGroups;
   SiteTable sites;
   int64_t sharedAlignment = 0; ///< bytes
   bool mayFail = false;        ///< there are assertions: who waits for others looks whether one failed
@@ -34,6 +37,7 @@ public:
   void takeOver(mlir::Operation *source, mlir::Operation *copy, bool isDivergent);
 
 private:
+  void findEqualGroups(triton::FuncOp function);
   void lookAt(mlir::Operation *op, const GlobalOrder &order);
 };
 

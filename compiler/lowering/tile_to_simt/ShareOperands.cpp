@@ -3,6 +3,7 @@
 #include "compiler/lowering/tile_to_simt/ShareOperands.h"
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/layout/MatrixLoad.h"
+#include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
 #include "compiler/lowering/tile_to_simt/PipelineLoops.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -125,6 +126,18 @@ static Operation *earlyPlace(MatrixDotOp dot, bool isLeftInRegisters) {
   return nullptr;
 }
 
+/// Whether what the loop carries leaves a thread no room for the result of `dot`, less a few registers for the rest. The
+/// assembler then issues a part of the matmul later, when half of the result has become something smaller; but only over
+/// instructions that do not write to shared memory.
+static bool isCrowded(MatrixDotOp dot) {
+  constexpr int64_t mostWords = 240;
+  auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());
+  int64_t words = wordsOf(dot.getType());
+  for (Value carried : loop ? ValueRange(loop.getRegionIterArgs()) : ValueRange())
+    words += carried == dot.getC() ? 0 : wordsOf(carried.getType());
+  return loop && words > mostWords;
+}
+
 // The last product of a loop is still on its way when the loop ends.
 static void finishBehindLoop(ImplicitLocOpBuilder &b, Value open) {
   auto loop = cast<scf::ForOp>(open.getDefiningOp()->getParentOp());
@@ -150,7 +163,8 @@ static void share(MatrixDotOp dot, Copies &made) {
   }
   for (Operation *place : places)
     copyOperands(b, operands, place, made);
-  Operation *early = isCopiedHere || places.contains(dot) ? nullptr : earlyPlace(dot, /*isLeftInRegisters=*/!a.stage);
+  bool isInPlace = isCopiedHere || places.contains(dot) || isCrowded(dot);
+  Operation *early = isInPlace ? nullptr : earlyPlace(dot, /*isLeftInRegisters=*/!a.stage);
   if (early)
     b.setInsertionPointAfter(early);
   Value started = DotSharedOp::create(b, dot.getType(), a.ring, a.stage, bb.ring, bb.stage, dot.getC(), a.transposed,

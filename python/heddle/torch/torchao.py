@@ -87,15 +87,15 @@ def scaled_grouped_mm(mat_a: torch.Tensor, mat_b: torch.Tensor, scale_a: torch.T
                       offs: Optional[torch.Tensor] = None, bias: Optional[torch.Tensor] = None,
                       scale_result: Optional[torch.Tensor] = None, out_dtype: Optional[torch.dtype] = None,
                       use_fast_accum: bool = False) -> torch.Tensor:
-    """`torch._scaled_grouped_mm` of FP8 with scales of rows, which `patch` leaves as it is. Groups may be of any sizes. Sums
-    are f32 whatever `use_fast_accum` says."""
+    """`torch._scaled_grouped_mm` of FP8 with scales of rows, which `patch` leaves as it is. Groups may be of any sizes."""
     _require(offs is not None and mat_a.dim() == 2 and mat_b.dim() in (2, 3),
              f"mat_a has rank {mat_a.dim()}, mat_b {mat_b.dim()}, and the library has 2 with 2 or 3, and offs")
     _require(bias is None and scale_result is None, "`bias` and `scale_result` are not supported")
     if mat_b.dim() == 2:
         scale_a, scale_b = scale_a.reshape(offs.numel(), -1), scale_b.reshape(offs.numel(), -1)
     matmul = _ops["fp8_grouped_matmul_2d_3d" if mat_b.dim() == 3 else "fp8_grouped_matmul_2d_2d"]
-    return matmul(mat_a, mat_b.transpose(-2, -1), scale_a, scale_b, offs, dtype=out_dtype or torch.bfloat16)
+    return matmul(mat_a, mat_b.transpose(-2, -1), scale_a, scale_b, offs, dtype=out_dtype or torch.bfloat16,
+                  sums="fast" if use_fast_accum else "f32")
 
 
 # ---- torchao.prototype.mx_formats.kernels ----

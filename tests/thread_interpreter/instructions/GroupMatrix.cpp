@@ -45,7 +45,7 @@ static double leftElement(Warp &warp, const Op &op, unsigned row, unsigned k) {
   return A::value(uint16_t(bits >> k % perWord * 8 * A::bytes & ((1u << 8 * A::bytes) - 1)));
 }
 
-template <class A, class B, Left Where, bool BAlongK>
+template <class A, class B, Left Where, bool BAlongK, class Sum = FloatSum>
 static Flow multiplyGroup(Warp &warp, const Op &op) {
   return converge(
       warp, op, [&](unsigned) { return ~0u; },
@@ -80,10 +80,10 @@ static Flow multiplyGroup(Warp &warp, const Op &op) {
         for (unsigned lane = 0; lane < warpSize; ++lane)
           for (unsigned i = 0; i < op.outs; ++i) {
             const auto &row = left[lane / 4 + i / 2 % 2 * 8], &column = right[i / 4 * 8 + lane % 4 * 2 + i % 2];
-            double sum = F32::get(warp.reg(op.in[i])[lane]);
+            double sum = Sum::get(warp.reg(op.in[i])[lane]);
             for (unsigned k = 0; k < depth; ++k)
               sum += row[k] * column[k];
-            warp.reg(op.out[i])[lane] = F32::put(float(sum));
+            warp.reg(op.out[i])[lane] = Sum::put(sum);
           }
       });
 }
@@ -113,24 +113,25 @@ static Flow waitGroups(Warp &warp, const Op &op) {
 }
 
 /// The text that names `n` columns: accumulators $0 ..., tied to as many operands, then the left operand's descriptor
-/// or its four words, then the other descriptor. `turns`: what says of elements of 16 bits which operand lies across
-/// the depth.
-static std::string textOf(unsigned n, const char *types, const std::string &turns, bool inRegisters = false) {
+/// or its four words, then the other descriptor. `tail`: for floats the signs, then for elements of 16 bits which operand
+/// lies across the depth.
+static std::string textOf(unsigned n, const char *types, const std::string &tail, bool inRegisters = false) {
   std::string list = "$0";
   for (unsigned i = 1; i < n / 2; ++i)
     list += fmt::format(", ${}", i);
   std::string left =
       inRegisters ? fmt::format("{{${}, ${}, ${}, ${}}}", n, n + 1, n + 2, n + 3) : fmt::format("${}", n);
-  return fmt::format("{{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n{}{} {{{}}}, {}, ${}, p, "
-                     "1, 1{}; }}",
-                     n, types, list, left, n + (inRegisters ? 4 : 1), turns);
+  return fmt::format("{{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n{}{} {{{}}}, {}, ${}, "
+                     "p{}; }}",
+                     n, types, list, left, n + (inRegisters ? 4 : 1), tail);
 }
 
 /// The forms of formats of 8 bits.
-template <class A, class B>
+template <class A, class B, class Sum = FloatSum>
 static void addNarrow(std::map<std::string, Handler, std::less<>> &rows, unsigned n, const char *types) {
-  rows[textOf(n, types, "")] = multiplyGroup<A, B, Left::AlongK, true>;
-  rows[textOf(n, types, "", true)] = multiplyGroup<A, B, Left::Registers, true>;
+  const char *tail = std::is_same_v<Sum, FloatSum> ? ", 1, 1" : "";
+  rows[textOf(n, types, tail)] = multiplyGroup<A, B, Left::AlongK, true, Sum>;
+  rows[textOf(n, types, tail, true)] = multiplyGroup<A, B, Left::Registers, true, Sum>;
 }
 
 Handler heddle::threads::findGroupMatrixOp(std::string_view text) {
@@ -140,8 +141,8 @@ Handler heddle::threads::findGroupMatrixOp(std::string_view text) {
     for (unsigned n = 8; n <= 256; n += 8) {
       for (bool b : {false, true}) {
         int turn = b ? 0 : 1;
-        std::string along = fmt::format(", 0, {}", turn), across = fmt::format(", 1, {}", turn);
-        std::string registers = fmt::format(", {}", turn);
+        std::string along = fmt::format(", 1, 1, 0, {}", turn), across = fmt::format(", 1, 1, 1, {}", turn);
+        std::string registers = fmt::format(", 1, 1, {}", turn);
         made[textOf(n, "k16.f32.f16.f16", along)] = handlerOf<Half, Left::AlongK>(b);
         made[textOf(n, "k16.f32.f16.f16", across)] = handlerOf<Half, Left::AcrossK>(b);
         made[textOf(n, "k16.f32.f16.f16", registers, true)] = handlerOf<Half, Left::Registers>(b);
@@ -153,6 +154,7 @@ Handler heddle::threads::findGroupMatrixOp(std::string_view text) {
       addNarrow<E4M3, E5M2>(made, n, "k32.f32.e4m3.e5m2");
       addNarrow<E5M2, E4M3>(made, n, "k32.f32.e5m2.e4m3");
       addNarrow<E5M2, E5M2>(made, n, "k32.f32.e5m2.e5m2");
+      addNarrow<S8, S8, IntegerSum>(made, n, "k32.s32.s8.s8");
     }
     return made;
   }();

@@ -10,15 +10,6 @@
 #include <unordered_map>
 
 using namespace heddle::threads;
-struct FloatSum {
-  static double get(uint64_t bits) { return std::bit_cast<float>(uint32_t(bits)); }
-  static uint64_t put(double value) { return F32::put(float(value)); }
-};
-// Sums of at most 32 products of bytes and one 32-bit number are exact in double.
-struct IntegerSum {
-  static double get(uint64_t bits) { return int32_t(bits); }
-  static uint64_t put(double value) { return uint32_t(int64_t(value)); }
-};
 struct SaturatedSum {
   static double get(uint64_t bits) { return int32_t(bits); }
   static uint64_t put(double value) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The formats of matrix instructions' operands: bytes of an element, and the value of its bits.
+// The formats of matrix instructions' operands: bytes of an element, and the value of its bits; and their sums.
 #pragma once
 #include "tests/thread_interpreter/instructions/Elementwise.h"
 
@@ -39,6 +39,16 @@ struct S8 {
 struct U8 {
   static constexpr unsigned bytes = 1;
   static double value(uint32_t bits) { return uint8_t(bits); }
+};
+
+struct FloatSum {
+  static double get(uint64_t bits) { return std::bit_cast<float>(uint32_t(bits)); }
+  static uint64_t put(double value) { return F32::put(float(value)); }
+};
+// Sums of at most 32 products of bytes and one 32-bit number are exact in double.
+struct IntegerSum {
+  static double get(uint64_t bits) { return int32_t(bits); }
+  static uint64_t put(double value) { return uint32_t(int64_t(value)); }
 };
 
 } // namespace heddle::threads

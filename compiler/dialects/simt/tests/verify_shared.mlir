@@ -85,7 +85,7 @@ tt.func @s10(%s: i32, %c: tensor<64x16xf32, #sums>, %a: !simt.shared<1 * 64x16xf
 // -----
 #sums = #simt.linear<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
 tt.func @s10_types(%s: i32, %c: tensor<64x16xf16, #sums>, %a: !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>) {
-  // expected-error @+1 {{multiplies matrices of elements of one size into f32 with a layout}}
+  // expected-error @+1 {{multiplies matrices of elements of one size into f32, or of i8 into i32, with a layout}}
   %d = simt.dot_shared %a[%s], %a[%s], %c : !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]> -> tensor<64x16xf16, #sums>
   tt.return
 }
