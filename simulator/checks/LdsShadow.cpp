@@ -215,13 +215,13 @@ bool LdsShadow::touchRow(const LdsOperation &operation, const LdsPlaces &places)
     std::fill_n(&written[cell], count, operation.time);
     uint8_t stream = uint8_t(access == LdsAccess::Load ? loadStream(operation.wave) : operation.wave);
     Writer *writer = &writers[cell];
+    std::fill_n(writer, count, Writer{.stream = stream, .uniform = isUniform, .hasValue = places.data != nullptr});
     for (unsigned lane = firstLane; lane < firstLane + lanes; ++lane)
       for (size_t word = 0; word < words; ++word)
-        *writer++ = {.stream = stream,
-                     .lane = uint8_t(lane),
-                     .uniform = isUniform,
-                     .hasValue = places.data != nullptr,
-                     .value = places.data ? places.data[word * waveLanes + lane] : 0};
+        writer[(lane - firstLane) * words + word].lane = uint8_t(lane);
+    for (size_t word = 0; word < words && places.data; ++word)
+      for (unsigned lane = firstLane; lane < firstLane + lanes; ++lane)
+        writer[(lane - firstLane) * words + word].value = places.data[word * waveLanes + lane];
   }
   return true;
 }
@@ -230,13 +230,15 @@ bool LdsShadow::touchRow(const LdsOperation &operation, const LdsPlaces &places)
 /// lanes are looked at one by one, and what is noted already is noted again.
 template <unsigned words>
 bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &places) {
-  uint32_t *read = reads[operation.wave].data(), mark = operation.time << 1 | operation.uniform, late = 0;
+  using Times = uint32_t __attribute__((ext_vector_type(words)));
+  uint32_t *read = reads[operation.wave].data();
   const uint32_t *write = written.data();
+  Times mark = operation.time << 1 | operation.uniform, latest = 0;
   auto note = [&](uint64_t address) {
-    for (unsigned word = 0; word < words; ++word) {
-      late |= write[address / 4 + word] > operation.floor;
-      read[address / 4 + word] = mark;
-    }
+    Times times; // not all of its bytes: of three there are four
+    std::memcpy(&times, write + address / 4, 4 * words);
+    latest = __builtin_elementwise_max(latest, times);
+    std::memcpy(read + address / 4, &mark, 4 * words);
   };
   if (places.lanes == allLanes)
     for (unsigned lane = 0; lane < waveLanes; ++lane)
@@ -244,7 +246,7 @@ bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &
   else
     for (uint64_t rest = places.lanes; rest; rest &= rest - 1)
       note(places.address[std::countr_zero(rest)]);
-  return !late;
+  return __builtin_reduce_max(latest) <= operation.floor;
 }
 
 bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &places) {

@@ -160,7 +160,9 @@ OrderCheck::ReleaseRef OrderCheck::makeRelease(const Wave &wave, const WaveState
 
 /// A read of `scope` is complete that has found releases.
 void OrderCheck::join(WaveState &state, const Wave &wave, const Outstanding &request, Scope scope) {
-  for (const ReleaseRef &release : request.seen) {
+  if (!request.carried)
+    return;
+  for (const ReleaseRef &release : request.carried->seen) {
     if (release->wave == wave.number)
       continue;
     if (release->group == waves[wave.number].group)
@@ -193,8 +195,8 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
     begun.join(entriesOf(wave.number, state.issued));
     Outstanding &writeBack = state.outstanding.emplace_back();
     writeBack.serial = request.serial;
-    writeBack.known = state.known;
-    writeBack.issued = state.issued;
+    writeBack.carry().known = state.known;
+    writeBack.carry().issued = state.issued;
     return;
   }
   if (request.space != Space::Global && request.space != Space::Flat)
@@ -220,7 +222,7 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
   if (scope >= Scope::Agent && (page == PageType::Uncached || page == PageType::Coherent))
     scope = Scope::System; // there is no nearer place
   if (request.writesMemory() && scope >= Scope::Workgroup)
-    entry.release = makeRelease(wave, state, entry, scope);
+    entry.carry().release = makeRelease(wave, state, entry, scope);
   Stamp stamp;
   stamp.wave = wave.number;
   stamp.epoch = entry.epoch;
@@ -283,9 +285,11 @@ void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
     return;
   std::vector<std::pair<ReleaseRef, ReleaseRef>> merged; // of read-modify-writes: what was there, and what comes of it
   LocationFinder finder(*this);
+  std::vector<ReleaseRef> &seen = entry->carry().seen;
+  const ReleaseRef &release = entry->carry().release;
   forAccesses(request, [&](unsigned lane, uint64_t address, unsigned bytes) {
     for (uint64_t cell = address / 4; cell <= (address + bytes - 1) / 4; ++cell) {
-      Location *location = finder.find(cell, entry->release != nullptr);
+      Location *location = finder.find(cell, release != nullptr);
       unsigned word = unsigned(cell - address / 4);
       uint32_t value = request.isScalar()     ? request.scalarData[(cell - request.address[0] / 4) % mostScalarWords]
                        : word < request.words ? request.data[word][lane]
@@ -293,22 +297,22 @@ void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
       if (request.readsMemory() && location && location->release) {
         bool isOlder =
             request.kind != RequestKind::Atomic && bytes >= 4 && location->valueKnown && location->value != value;
-        if (!isOlder && (entry->seen.empty() || entry->seen.back() != location->release))
-          entry->seen.push_back(location->release);
+        if (!isOlder && (seen.empty() || seen.back() != location->release))
+          seen.push_back(location->release);
       }
-      if (!entry->release)
+      if (!release)
         continue;
       location->value = value;
       location->valueKnown = request.kind == RequestKind::Store && bytes >= 4;
       if (request.kind != RequestKind::Atomic || !location->release) {
-        location->release = entry->release;
+        location->release = release;
         continue;
       }
       if (merged.empty() || merged.back().first != location->release) {
         auto known = std::find_if(merged.begin(), merged.end(),
                                   [&](const auto &each) { return each.first == location->release; });
         if (known == merged.end())
-          merged.emplace_back(location->release, mergeReleases(*entry->release, *location->release));
+          merged.emplace_back(location->release, mergeReleases(*release, *location->release));
         else
           std::swap(*known, merged.back());
       }
@@ -378,14 +382,14 @@ void OrderCheck::completed(Wave &wave, MemoryRequest &request) {
     for (unsigned stream = 0; stream < streamCount && request.scope >= Scope::Agent; ++stream) {
       if (Stream(stream) == Stream::ScalarRead)
         continue;
-      raise(state.toAgent[stream], entry->issued[stream]);
+      raise(state.toAgent[stream], entry->carry().issued[stream]);
       if (request.scope == Scope::System)
-        raise(state.toSystem[stream], entry->issued[stream]);
+        raise(state.toSystem[stream], entry->carry().issued[stream]);
     }
     if (request.scope >= Scope::Agent)
-      state.agent.join(entry->known);
+      state.agent.join(entry->carry().known);
     if (request.scope == Scope::System)
-      state.system.join(entry->known);
+      state.system.join(entry->carry().known);
   } else {
     unsigned stream = unsigned(entry->stream);
     uint32_t epoch = completedEpoch(state, *entry);
