@@ -341,8 +341,12 @@ void PoisonMemory::write(Wave &wave, const MemoryRequest &request, const Carried
     return;
   if (request.isScalar())
     return writeScalars(wave, request, carried);
+  if (!carried && isWrittenBuffer(request))
+    return;
   bool isPlain = !carried && request.space == Space::Lds && (request.pieces > 1 || hasWholeLanes(request));
   for (unsigned piece = 0; piece < request.pieces; ++piece) {
+    if (isPlain && lds.partial.empty() && areLanesWritten(request, piece))
+      continue;
     Row row;
     if (!carried && lds.partial.empty())
       row = findRow(request, piece);

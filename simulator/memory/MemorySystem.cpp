@@ -403,16 +403,20 @@ void MemorySystem::write(ComputeUnit &unit, Scope scope, uint64_t address, unsig
   });
 }
 
-uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size) {
+uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const ByteMask &others) {
   home.toChange(address, size); // throws when there is none
   const Allocation &allocation = *home.around(address, true);
-  allocation.changed.add(address, size);
   if (allocation.lendsLines)
     stopLendingLines(allocation);
   Device &device = *unit.device;
   uint64_t line = lineOf(address);
   unsigned offset = unsigned(address - line);
-  ByteMask mask = ByteMask::of(offset, size);
+  ByteMask mask = ByteMask::of(offset, size) | others;
+  for (unsigned half = 0; half < 2; ++half)
+    if (uint64_t bits = mask.bits[half]) {
+      unsigned first = unsigned(std::countr_zero(bits)), end = 64 - unsigned(std::countl_zero(bits));
+      allocation.changed.add(line + 64 * half + first, end - first);
+    }
   if (CacheLine *kept = unit.vector.find(line))
     kept->valid = {};
   PageType page = pageTypeOf(allocation, device);

@@ -88,7 +88,12 @@ public:
   void write(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const void *in);
   /// The bytes where a read-modify-write of `scope` is done, for the caller to read and change at once. Aligned, so
   /// that they lie in one line; AddressSpace::toChange says which may lie behind an allocation.
-  uint8_t *change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size);
+  uint8_t *change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size) {
+    return change(unit, scope, address, size, {});
+  }
+  /// The same, of whose line other bytes, too, are changed before the next call: those of `others`, all in one
+  /// allocation.
+  uint8_t *change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const ByteMask &others);
 
   void writeBack(ComputeUnit &unit, Scope scope);  ///< buffer_wbl2
   void invalidate(ComputeUnit &unit, Scope scope); ///< buffer_inv
