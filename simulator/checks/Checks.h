@@ -23,8 +23,8 @@ struct WaveChecks {
   PoisonCheck::WaveState poison;
 };
 
-/// What decides that no check has anything to do with an instruction, as is the case for most: none of its registers has
-/// a load in flight or is uninitialised.
+/// What decides that no check has anything to do with an instruction, as is the case for most: none of its registers
+/// has a load in flight or is uninitialised.
 struct QuickPlan {
   struct Word {
     uint64_t bits = 0;

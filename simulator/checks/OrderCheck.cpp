@@ -102,10 +102,17 @@ void addEntries(std::vector<Knowledge::Entry> &entries, uint32_t wave, const Ord
     if (epochs[stream])
       entries.push_back({Knowledge::idOf(wave, Stream(stream)), epochs[stream]});
 }
-std::vector<Knowledge::Entry> entriesOf(uint32_t wave, const OrderCheck::Epochs &epochs) {
-  std::vector<Knowledge::Entry> entries;
-  addEntries(entries, wave, epochs);
-  return entries;
+struct OwnEntries {
+  Knowledge::Entry entries[streamCount];
+  unsigned count = 0;
+  operator std::span<const Knowledge::Entry>() const { return {entries, count}; }
+};
+OwnEntries entriesOf(uint32_t wave, const OrderCheck::Epochs &epochs) {
+  OwnEntries own;
+  for (unsigned stream = 0; stream < streamCount; ++stream)
+    if (epochs[stream])
+      own.entries[own.count++] = {Knowledge::idOf(wave, Stream(stream)), epochs[stream]};
+  return own;
 }
 
 /// What a barrier passes on of a wave's own accesses: vector memory in the order of issue, scalar loads when complete.
@@ -414,7 +421,10 @@ void OrderCheck::barrierOpens(Workgroup &group, bool) {
     seenAgent.join(state.seenAgent), seenSystem.join(state.seenSystem);
     all.join(state.all), addEntries(ownAll, wave->number, state.issued);
   }
-  known.join(ownKnown), agent.join(ownAgent), everywhere.join(ownSystem), all.join(ownAll);
+  known.join(ownKnown);
+  agent.join(ownAgent);
+  everywhere.join(ownSystem);
+  all.join(ownAll);
   for (auto &wave : group.waves) {
     if (wave->state == Wave::State::Ended)
       continue;
@@ -453,7 +463,8 @@ void OrderCheck::kernelBegins(Device &device) {
   LaunchTimes &times = launches[device.launch];
   times.began = ++time;
   times.knownAtBegin = passedOn;
-  times.knownAtBegin.join({{Knowledge::endedLaunches, uint32_t(time)}});
+  Knowledge::Entry ended{Knowledge::endedLaunches, uint32_t(time)};
+  times.knownAtBegin.join({&ended, 1});
 }
 
 void OrderCheck::kernelEnds(Device &device) {

@@ -269,8 +269,33 @@ HEDDLE_DIRECT inline void addScaledEight(__m256i sums, double rowScale, const do
   std::memcpy(c, &old, sizeof old);
 }
 
+/// Which scales an operand has: a register, or the same exponent everywhere.
+struct ScaleSource {
+  const uint32_t *lanes;
+  unsigned shift;
+  uint32_t exponent;
+};
+
+/// scaleFactor() of all lanes, times `factor`.
+HEDDLE_DIRECT void readScales(const ScaleSource &source, double factor, double *scales) {
+  const __m512i bias = _mm512_set1_epi64(1023 - 127), nanExponent = _mm512_set1_epi64(0xFF);
+  for (unsigned lane = 0; lane < waveLanes; lane += 8) {
+    __m256i exponents = _mm256_set1_epi32(int(source.exponent));
+    if (source.lanes) {
+      __m256i words = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(source.lanes + lane));
+      exponents =
+          _mm256_and_si256(_mm256_srl_epi32(words, _mm_cvtsi32_si128(int(source.shift))), _mm256_set1_epi32(0xFF));
+    }
+    __m512i wide = _mm512_cvtepu32_epi64(exponents);
+    __m512d powers = _mm512_castsi512_pd(_mm512_slli_epi64(_mm512_add_epi64(wide, bias), 52));
+    powers = _mm512_mask_mov_pd(powers, _mm512_cmpeq_epi64_mask(wide, nanExponent), _mm512_set1_pd(quietNan<double>()));
+    _mm512_storeu_pd(scales + lane, _mm512_mul_pd(powers, _mm512_set1_pd(factor)));
+  }
+}
+
+/// Of the lanes of one block.
 struct BlockScales {
-  double rows[32], columns[32];
+  const double *rows, *columns;
 };
 
 /// One block of 32 along k: [8 words][outer] of A and B.
@@ -299,16 +324,6 @@ HEDDLE_DIRECT void addFp4Block(const uint32_t *a, const uint32_t *b, const Block
   }
 }
 
-/// Which scales an operand has: a register, or the same exponent everywhere.
-struct ScaleSource {
-  const uint32_t *lanes;
-  unsigned shift;
-  uint32_t exponent;
-  double of(unsigned lane) const {
-    return scaleFactor(std::bit_cast<float>((lanes ? lanes[lane] >> shift & 0xFF : exponent) << 23));
-  }
-};
-
 /// Both of fp4, a block of 32 along k in each part of the lanes.
 template <unsigned outer>
 HEDDLE_DIRECT void multiplyFp4(const DirectOperands &operands, const ScaleSource (&scales)[2]) {
@@ -317,18 +332,16 @@ HEDDLE_DIRECT void multiplyFp4(const DirectOperands &operands, const ScaleSource
   for (unsigned row = 0; row < outer; ++row)
     std::memcpy(c + row * outer, operands.c + operands.offsetsOfC[row], outer * sizeof(float));
   const __m512i tableOfA = fp4Table(0), tableOfB = fp4Table(fp4Bias);
+  alignas(64) double rowScales[waveLanes], columnScales[waveLanes];
+  readScales(scales[0], 0.25, rowScales); // sums are of products of doubled values
+  readScales(scales[1], 1, columnScales);
   for (unsigned part = 0; part < waveLanes / outer; ++part) {
     alignas(64) uint32_t a[2 * words * outer], b[2 * words * outer];
     for (unsigned word = 0; word < words; ++word) {
       spreadFp4(operands.a[word] + part * outer, outer, outer, tableOfA, a + 2 * word * outer);
       spreadFp4(operands.b[word] + part * outer, outer, outer, tableOfB, b + 2 * word * outer);
     }
-    BlockScales block;
-    for (unsigned each = 0; each < outer; ++each) {
-      block.rows[each] = scales[0].of(part * outer + each) * 0.25; // sums are of products of doubled values
-      block.columns[each] = scales[1].of(part * outer + each);
-    }
-    addFp4Block<outer>(a, b, block, c);
+    addFp4Block<outer>(a, b, {rowScales + part * outer, columnScales + part * outer}, c);
   }
   for (unsigned row = 0; row < outer; ++row)
     std::memcpy(operands.d + operands.offsetsOfD[row], c + row * outer, outer * sizeof(float));
