@@ -124,7 +124,8 @@ TEST(Caches, ReadModifyWritesBeginFromWhatOthersStoreAtHome) {
 }
 
 /// As lanes read: where the bytes lie, if the caches can do with a note of that.
-uint32_t readWithoutCopy(MemorySystem &system, ComputeUnit &unit, Scope scope, uint64_t address, unsigned &withoutCopy) {
+uint32_t readWithoutCopy(MemorySystem &system, ComputeUnit &unit, Scope scope, uint64_t address,
+                         unsigned &withoutCopy) {
   MemoryRequest request;
   request.kind = RequestKind::Load;
   request.space = Space::Global;
