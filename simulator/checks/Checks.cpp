@@ -61,15 +61,55 @@ void Checks::dropWaves(Workgroup &group) {
 void Checks::waveEnds(Wave &wave) {
   each([&](auto &check) { check.waveEnds(wave); });
 }
+
+QuickPlan quickPlanOf(const Instruction &instruction) {
+  PoisonPlan poison = poisonPlanOf(instruction);
+  QuickPlan plan;
+  plan.issueCycles = issueCyclesOf(instruction);
+  plan.maySkip = poison.kind == PoisonPlan::Kind::Nothing || poison.staysClean;
+  plan.namesScc = poison.namesScc;
+  RegisterSet all;
+  auto add = [&](unsigned word, uint64_t bits) { all.words[word] |= bits; };
+  registerUseOf(instruction).all.forWords(add);
+  poison.registers.forWords(add);
+  for (unsigned word = 0; word < RegisterSet::wordCount; ++word) {
+    if (!all.words[word])
+      continue;
+    if (plan.count == std::size(plan.words))
+      plan.maySkip = false;
+    else
+      plan.words[plan.count++] = {all.words[word], word};
+  }
+  return plan;
+}
+
+/// The checks that are not asked here look at requests, not at instructions.
+bool Checks::hasNothingToDo(const Wave &wave, const QuickPlan &plan) const {
+  if (!plan.maySkip || !registers || !poison || wave.mode & indexedMode)
+    return false;
+  const RegisterSet &loads = wave.checks->registers.destinations;
+  const PoisonRegisters &poisoned = *wave.checks->poison.registers;
+  uint64_t any = plan.namesScc && poisoned.scc;
+  for (unsigned i = 0; i < plan.count; ++i) {
+    unsigned word = plan.words[i].number;
+    any |= plan.words[i].bits & (loads.words[word] | poisoned.maybe.words[word]);
+  }
+  return !any;
+}
+
 void Checks::beforeInstruction(Wave &wave, const Instruction &instruction) {
   WaveClock &clock = wave.checks->clock;
   clock.now.cycles += clock.issue;
   ++clock.now.instructions;
-  clock.issue = issueCycles.of(instruction);
+  const QuickPlan &plan = quickPlans.of(instruction);
+  clock.issue = plan.issueCycles;
+  if (hasNothingToDo(wave, plan))
+    return;
   each([&](auto &check) { check.beforeInstruction(wave, instruction); });
 }
 void Checks::afterInstruction(Wave &wave, const Instruction &instruction) {
-  each([&](auto &check) { check.afterInstruction(wave, instruction); });
+  if (poison) // the only one that looks at it
+    poison->afterInstruction(wave, instruction);
 }
 void Checks::issued(Wave &wave, MemoryRequest &request) {
   request.issueIndex = wave.checks->clock.now.instructions;

@@ -23,6 +23,21 @@ struct WaveChecks {
   PoisonCheck::WaveState poison;
 };
 
+/// What decides that no check has anything to do with an instruction, as is the case for most: none of its registers
+/// has a load in flight or is uninitialised.
+struct QuickPlan {
+  struct Word {
+    uint64_t bits = 0;
+    uint32_t number = 0; ///< in a RegisterSet
+  };
+  uint32_t issueCycles = 0;
+  bool maySkip = false; ///< else it has to be looked at anyway
+  bool namesScc = false;
+  uint8_t count = 0; ///< of words
+  Word words[6];
+};
+QuickPlan quickPlanOf(const Instruction &instruction);
+
 class Checks : public Watcher {
 public:
   Checks(MemorySystem &system, CheckSet checks);
@@ -68,6 +83,7 @@ private:
       action(*slack);
   }
 
+  bool hasNothingToDo(const Wave &wave, const QuickPlan &plan) const;
   void addWaves(Workgroup &group);
   void dropWaves(Workgroup &group);
   void repeatEntry(Workgroup &group, const GroupRecord &record, const GroupRecord::Entry &entry,
@@ -75,7 +91,7 @@ private:
   void repeatRequest(Wave &wave, MemoryRequest &request);
 
   CheckSet checks;
-  PerInstruction<uint32_t, issueCyclesOf> issueCycles;
+  PerInstruction<QuickPlan, quickPlanOf> quickPlans;
   std::optional<RegisterCheck> registers;
   std::optional<LdsCheck> lds;
   std::optional<OrderCheck> order;

@@ -16,7 +16,7 @@ uint32_t Knowledge::epochOf(uint32_t id) const {
 }
 
 /// Whether `a` says all that `b` says.
-static bool covers(const std::vector<Entry> &a, const std::vector<Entry> &b) {
+static bool covers(std::span<const Entry> a, std::span<const Entry> b) {
   auto mine = a.begin();
   for (const Entry &entry : b) {
     while (mine != a.end() && mine->id < entry.id)
@@ -27,7 +27,7 @@ static bool covers(const std::vector<Entry> &a, const std::vector<Entry> &b) {
   return true;
 }
 
-void Knowledge::join(const std::vector<Entry> &sorted) {
+void Knowledge::join(std::span<const Entry> sorted) {
   if (sorted.empty() || (entries && covers(*entries, sorted)))
     return;
   auto joined = std::make_shared<std::vector<Entry>>();
@@ -62,7 +62,7 @@ void Knowledge::join(const Knowledge &other) {
   if (!entries)
     entries = other.entries;
   else
-    join(*other.entries);
+    join(std::span(*other.entries));
 }
 
 } // namespace heddle::simulator

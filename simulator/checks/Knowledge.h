@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace heddle::simulator {
@@ -32,7 +33,7 @@ public:
   /// 0 when nothing is known.
   uint32_t epochOf(uint32_t id) const;
   void join(const Knowledge &other);
-  void join(const std::vector<Entry> &sorted);
+  void join(std::span<const Entry> sorted);
   /// Of these waves only.
   std::vector<Entry> of(const std::function<bool(uint32_t wave)> &isWanted) const;
 

@@ -215,14 +215,75 @@ bool LdsShadow::touchRow(const LdsOperation &operation, const LdsPlaces &places)
     std::fill_n(&written[cell], count, operation.time);
     uint8_t stream = uint8_t(access == LdsAccess::Load ? loadStream(operation.wave) : operation.wave);
     Writer *writer = &writers[cell];
+    std::fill_n(writer, count, Writer{.stream = stream, .uniform = isUniform, .hasValue = places.data != nullptr});
     for (unsigned lane = firstLane; lane < firstLane + lanes; ++lane)
       for (size_t word = 0; word < words; ++word)
-        *writer++ = {.stream = stream,
+        writer[(lane - firstLane) * words + word].lane = uint8_t(lane);
+    for (size_t word = 0; word < words && places.data; ++word)
+      for (unsigned lane = firstLane; lane < firstLane + lanes; ++lane)
+        writer[(lane - firstLane) * words + word].value = places.data[word * waveLanes + lane];
+  }
+  return true;
+}
+
+/// Calls `action(lane, word, cell)` for each word that lanes access, all of them whole.
+template <typename Action>
+static void forCells(const LdsPlaces &places, Action action) {
+  for (uint64_t rest = places.lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(std::countr_zero(rest));
+    for (unsigned word = 0; word < places.bytes / 4; ++word)
+      action(lane, word, size_t(places.address[lane] / 4 + word));
+  }
+}
+
+/// Whether no lane accesses a part of a word, or what is not there.
+bool LdsShadow::areWholeWords(const LdsPlaces &places) const {
+  uint64_t bits = 0; // no address is greater
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    bits |= places.address[lane] & -(places.lanes >> lane & 1);
+  return splits.empty() && !((bits | places.bytes) & 3) && bits + places.bytes <= ldsBytes;
+}
+
+/// Whether all writes of the cells are over for this operation, and, unless it reads, have no twins.
+bool LdsShadow::areOver(const LdsOperation &operation, const LdsPlaces &places, bool reading) const {
+  bool all = true;
+  forCells(places, [&](unsigned, unsigned, size_t cell) {
+    const Writer &writer = writers[cell];
+    all &= written[cell] <= operation.before.over[writer.stream] && (reading || !writer.hasTwins);
+  });
+  return all;
+}
+
+/// Writes of whole words, wherever each lane writes, where everything is over that these have seen. False, and nothing
+/// is changed, when it is not so.
+template <LdsAccess access>
+bool LdsShadow::touchQuietWrites(const LdsOperation &operation, const LdsPlaces &places) {
+  if (!atomics[0].empty() || !areWholeWords(places) || !areOver(operation, places, false))
+    return false;
+  for (uint32_t wave = 0; wave < waves; ++wave) {
+    uint32_t over = operation.before.over[wave], above = 0;
+    if (over == ~uint32_t(0))
+      continue;
+    const uint32_t *read = reads[wave].data();
+    forCells(places, [&](unsigned, unsigned, size_t cell) { above |= read[cell] > (over << 1 | 1); });
+    if (above)
+      return false;
+  }
+  uint8_t stream = uint8_t(access == LdsAccess::Load ? loadStream(operation.wave) : operation.wave);
+  uint64_t last = ~uint64_t(0), current = last;
+  unsigned lastLane = waveLanes;
+  forCells(places, [&](unsigned lane, unsigned word, size_t cell) {
+    if (lane != lastLane)
+      last = current, current = places.address[lane], lastLane = lane;
+    if (current == last) // the first of lanes at one place is named
+      return;
+    written[cell] = operation.time;
+    writers[cell] = {.stream = stream,
                      .lane = uint8_t(lane),
-                     .uniform = isUniform,
+                     .uniform = operation.uniform,
                      .hasValue = places.data != nullptr,
                      .value = places.data ? places.data[word * waveLanes + lane] : 0};
-  }
+  });
   return true;
 }
 
@@ -230,13 +291,15 @@ bool LdsShadow::touchRow(const LdsOperation &operation, const LdsPlaces &places)
 /// lanes are looked at one by one, and what is noted already is noted again.
 template <unsigned words>
 bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &places) {
-  uint32_t *read = reads[operation.wave].data(), mark = operation.time << 1 | operation.uniform, late = 0;
+  using Times = uint32_t __attribute__((ext_vector_type(words)));
+  uint32_t *read = reads[operation.wave].data();
   const uint32_t *write = written.data();
+  Times mark = operation.time << 1 | operation.uniform, latest = 0;
   auto note = [&](uint64_t address) {
-    for (unsigned word = 0; word < words; ++word) {
-      late |= write[address / 4 + word] > operation.floor;
-      read[address / 4 + word] = mark;
-    }
+    Times times; // not all of its bytes: of three there are four
+    std::memcpy(&times, write + address / 4, 4 * words);
+    latest = __builtin_elementwise_max(latest, times);
+    std::memcpy(read + address / 4, &mark, 4 * words);
   };
   if (places.lanes == allLanes)
     for (unsigned lane = 0; lane < waveLanes; ++lane)
@@ -244,14 +307,11 @@ bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &
   else
     for (uint64_t rest = places.lanes; rest; rest &= rest - 1)
       note(places.address[std::countr_zero(rest)]);
-  return !late;
+  return __builtin_reduce_max(latest) <= operation.floor || areOver(operation, places, true);
 }
 
 bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &places) {
-  uint64_t bits = 0; // no address is greater
-  for (unsigned lane = 0; lane < waveLanes; ++lane)
-    bits |= places.address[lane] & -(places.lanes >> lane & 1);
-  if (!splits.empty() || !atomics[0].empty() || bits & 3 || bits + places.bytes > ldsBytes)
+  if (!atomics[0].empty() || !areWholeWords(places))
     return false;
   switch (places.bytes) {
   case 4:
@@ -303,6 +363,9 @@ void LdsShadow::touchAs(const LdsOperation &operation, const LdsPlaces &places) 
     return;
   if (access == LdsAccess::Read && touchQuietReads(operation, places))
     return;
+  if constexpr (access == LdsAccess::Write || access == LdsAccess::Load)
+    if (touchQuietWrites<access>(operation, places))
+      return;
   uint64_t last = ~uint64_t(0);
   for (uint64_t rest = places.lanes; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));

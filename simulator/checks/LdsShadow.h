@@ -132,6 +132,10 @@ private:
   bool touchQuietReads(const LdsOperation &operation, const LdsPlaces &places);
   bool touchQuietReads(const LdsOperation &operation, const LdsPlaces &places);
   template <LdsAccess access>
+  bool touchQuietWrites(const LdsOperation &operation, const LdsPlaces &places);
+  bool areOver(const LdsOperation &operation, const LdsPlaces &places, bool reading) const;
+  bool areWholeWords(const LdsPlaces &places) const;
+  template <LdsAccess access>
   void touchLane(const LdsOperation &operation, const LdsPlaces &places, unsigned lane);
   template <LdsAccess access>
   void touchBytes(const LdsOperation &operation, const LdsPlaces &places, unsigned lane);

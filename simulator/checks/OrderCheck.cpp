@@ -102,10 +102,17 @@ void addEntries(std::vector<Knowledge::Entry> &entries, uint32_t wave, const Ord
     if (epochs[stream])
       entries.push_back({Knowledge::idOf(wave, Stream(stream)), epochs[stream]});
 }
-std::vector<Knowledge::Entry> entriesOf(uint32_t wave, const OrderCheck::Epochs &epochs) {
-  std::vector<Knowledge::Entry> entries;
-  addEntries(entries, wave, epochs);
-  return entries;
+struct OwnEntries {
+  Knowledge::Entry entries[streamCount];
+  unsigned count = 0;
+  operator std::span<const Knowledge::Entry>() const { return {entries, count}; }
+};
+OwnEntries entriesOf(uint32_t wave, const OrderCheck::Epochs &epochs) {
+  OwnEntries own;
+  for (unsigned stream = 0; stream < streamCount; ++stream)
+    if (epochs[stream])
+      own.entries[own.count++] = {Knowledge::idOf(wave, Stream(stream)), epochs[stream]};
+  return own;
 }
 
 /// What a barrier passes on of a wave's own accesses: vector memory in the order of issue, scalar loads when complete.
@@ -160,7 +167,9 @@ OrderCheck::ReleaseRef OrderCheck::makeRelease(const Wave &wave, const WaveState
 
 /// A read of `scope` is complete that has found releases.
 void OrderCheck::join(WaveState &state, const Wave &wave, const Outstanding &request, Scope scope) {
-  for (const ReleaseRef &release : request.seen) {
+  if (!request.carried)
+    return;
+  for (const ReleaseRef &release : request.carried->seen) {
     if (release->wave == wave.number)
       continue;
     if (release->group == waves[wave.number].group)
@@ -193,8 +202,8 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
     begun.join(entriesOf(wave.number, state.issued));
     Outstanding &writeBack = state.outstanding.emplace_back();
     writeBack.serial = request.serial;
-    writeBack.known = state.known;
-    writeBack.issued = state.issued;
+    writeBack.carry().known = state.known;
+    writeBack.carry().issued = state.issued;
     return;
   }
   if (request.space != Space::Global && request.space != Space::Flat)
@@ -220,7 +229,7 @@ void OrderCheck::issued(Wave &wave, MemoryRequest &request) {
   if (scope >= Scope::Agent && (page == PageType::Uncached || page == PageType::Coherent))
     scope = Scope::System; // there is no nearer place
   if (request.writesMemory() && scope >= Scope::Workgroup)
-    entry.release = makeRelease(wave, state, entry, scope);
+    entry.carry().release = makeRelease(wave, state, entry, scope);
   Stamp stamp;
   stamp.wave = wave.number;
   stamp.epoch = entry.epoch;
@@ -283,9 +292,11 @@ void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
     return;
   std::vector<std::pair<ReleaseRef, ReleaseRef>> merged; // of read-modify-writes: what was there, and what comes of it
   LocationFinder finder(*this);
+  std::vector<ReleaseRef> &seen = entry->carry().seen;
+  const ReleaseRef &release = entry->carry().release;
   forAccesses(request, [&](unsigned lane, uint64_t address, unsigned bytes) {
     for (uint64_t cell = address / 4; cell <= (address + bytes - 1) / 4; ++cell) {
-      Location *location = finder.find(cell, entry->release != nullptr);
+      Location *location = finder.find(cell, release != nullptr);
       unsigned word = unsigned(cell - address / 4);
       uint32_t value = request.isScalar()     ? request.scalarData[(cell - request.address[0] / 4) % mostScalarWords]
                        : word < request.words ? request.data[word][lane]
@@ -293,22 +304,22 @@ void OrderCheck::performed(Wave &wave, MemoryRequest &request) {
       if (request.readsMemory() && location && location->release) {
         bool isOlder =
             request.kind != RequestKind::Atomic && bytes >= 4 && location->valueKnown && location->value != value;
-        if (!isOlder && (entry->seen.empty() || entry->seen.back() != location->release))
-          entry->seen.push_back(location->release);
+        if (!isOlder && (seen.empty() || seen.back() != location->release))
+          seen.push_back(location->release);
       }
-      if (!entry->release)
+      if (!release)
         continue;
       location->value = value;
       location->valueKnown = request.kind == RequestKind::Store && bytes >= 4;
       if (request.kind != RequestKind::Atomic || !location->release) {
-        location->release = entry->release;
+        location->release = release;
         continue;
       }
       if (merged.empty() || merged.back().first != location->release) {
         auto known = std::find_if(merged.begin(), merged.end(),
                                   [&](const auto &each) { return each.first == location->release; });
         if (known == merged.end())
-          merged.emplace_back(location->release, mergeReleases(*entry->release, *location->release));
+          merged.emplace_back(location->release, mergeReleases(*release, *location->release));
         else
           std::swap(*known, merged.back());
       }
@@ -378,14 +389,14 @@ void OrderCheck::completed(Wave &wave, MemoryRequest &request) {
     for (unsigned stream = 0; stream < streamCount && request.scope >= Scope::Agent; ++stream) {
       if (Stream(stream) == Stream::ScalarRead)
         continue;
-      raise(state.toAgent[stream], entry->issued[stream]);
+      raise(state.toAgent[stream], entry->carry().issued[stream]);
       if (request.scope == Scope::System)
-        raise(state.toSystem[stream], entry->issued[stream]);
+        raise(state.toSystem[stream], entry->carry().issued[stream]);
     }
     if (request.scope >= Scope::Agent)
-      state.agent.join(entry->known);
+      state.agent.join(entry->carry().known);
     if (request.scope == Scope::System)
-      state.system.join(entry->known);
+      state.system.join(entry->carry().known);
   } else {
     unsigned stream = unsigned(entry->stream);
     uint32_t epoch = completedEpoch(state, *entry);
@@ -410,7 +421,10 @@ void OrderCheck::barrierOpens(Workgroup &group, bool) {
     seenAgent.join(state.seenAgent), seenSystem.join(state.seenSystem);
     all.join(state.all), addEntries(ownAll, wave->number, state.issued);
   }
-  known.join(ownKnown), agent.join(ownAgent), everywhere.join(ownSystem), all.join(ownAll);
+  known.join(ownKnown);
+  agent.join(ownAgent);
+  everywhere.join(ownSystem);
+  all.join(ownAll);
   for (auto &wave : group.waves) {
     if (wave->state == Wave::State::Ended)
       continue;
@@ -449,7 +463,8 @@ void OrderCheck::kernelBegins(Device &device) {
   LaunchTimes &times = launches[device.launch];
   times.began = ++time;
   times.knownAtBegin = passedOn;
-  times.knownAtBegin.join({{Knowledge::endedLaunches, uint32_t(time)}});
+  Knowledge::Entry ended{Knowledge::endedLaunches, uint32_t(time)};
+  times.knownAtBegin.join({&ended, 1});
 }
 
 void OrderCheck::kernelEnds(Device &device) {

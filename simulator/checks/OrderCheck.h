@@ -31,16 +31,25 @@ public:
   using ReleaseRef = std::shared_ptr<const Release>;
   using Epochs = std::array<uint32_t, streamCount>;
 
-  /// A request between issue and completion.
-  struct Outstanding {
-    uint32_t serial = 0;
-    Stream stream = Stream::Everywhere;
-    uint32_t epoch = 0;
+  /// What accesses with a scope, and write-backs, carry.
+  struct Carried {
     ReleaseRef release;           ///< of a write with a scope
     std::vector<ReleaseRef> seen; ///< by a read with a scope
     // Of a write-back:
     Knowledge known;
     Epochs issued = {};
+  };
+  /// A request between issue and completion.
+  struct Outstanding {
+    uint32_t serial = 0;
+    Stream stream = Stream::Everywhere;
+    uint32_t epoch = 0;
+    std::unique_ptr<Carried> carried; ///< null for most
+    Carried &carry() {
+      if (!carried)
+        carried = std::make_unique<Carried>();
+      return *carried;
+    }
   };
 
   /// In the scalar cache, where no other wave looks: it counts as issued when it has been written back.

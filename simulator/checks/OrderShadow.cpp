@@ -37,10 +37,11 @@ OrderShadow::Cell OrderShadow::Segment::cellAt(unsigned index) const {
   return cell;
 }
 
-/// One segment, of what the block has seen as a whole.
-void OrderShadow::splitInSegments(Block &block) {
-  block.segments = &oneSegments.emplace_back();
-  block.count = block.room = 1;
+/// One segment, of what the block has seen as a whole; `inSeveral`: more follow at once.
+void OrderShadow::splitInSegments(Block &block, bool inSeveral) {
+  block.segments = inSeveral ? manySegments.emplace_back().data() : &oneSegments.emplace_back();
+  block.room = inSeveral ? mostSegments : 1;
+  block.count = 1;
   if (!block.only.epoch)
     return;
   block.segments->stamps[0] = block.only;
@@ -168,7 +169,7 @@ bool OrderShadow::touchBlock(AccessJudge &judge, Block &block, uint64_t address,
   if (!block.count && first == 0 && end == cellsPerBlock && touchWhole(judge, block, touch))
     return false;
   if (!block.count)
-    splitInSegments(block);
+    splitInSegments(block, first > 0 || end < cellsPerBlock);
   if (!block.isInCells && (!cutAt(block, first) || !cutAt(block, end)))
     splitInCells(block);
   if (!block.isInCells) {

@@ -121,7 +121,7 @@ private:
   static bool touchSegment(AccessJudge &judge, Segment &segment, const Touch &touch);
   static Relation relate(AccessJudge &judge, const AccessStamp &other, const AccessStamp &now);
   static Verdict judgeStamps(AccessJudge &judge, const Cell &cell, const AccessStamp &now);
-  void splitInSegments(Block &block);
+  void splitInSegments(Block &block, bool inSeveral);
   bool cutAt(Block &block, unsigned cell);
   void splitInCells(Block &block);
   Block &blockOf(uint64_t cell);

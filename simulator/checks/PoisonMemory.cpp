@@ -54,6 +54,21 @@ bool isLaneWritten(const uint8_t *flags, unsigned size) {
   return !any;
 }
 
+/// The same of 4, 8 or 16 bytes of each lane, wherever they are.
+template <unsigned bytes>
+bool areAllWritten(const uint8_t *flags, const uint64_t *addresses) {
+  using Flags = uint8_t __attribute__((ext_vector_type(bytes)));
+  Flags any = 0;
+  for (unsigned lane = 0; lane < waveLanes; ++lane) {
+    Flags some;
+    std::memcpy(&some, flags + addresses[lane], bytes);
+    any |= some;
+  }
+  uint64_t words[2] = {};
+  std::memcpy(words, &any, bytes);
+  return !(words[0] | words[1]);
+}
+
 bool hasWholeLanes(const MemoryRequest &request) {
   for (unsigned word = 1; word < (request.bytes + 3u) / 4; ++word)
     if (request.inRange[word] != request.inRange[0])
@@ -180,6 +195,19 @@ bool PoisonMemory::isWrittenBuffer(const MemoryRequest &request) {
 bool PoisonMemory::areLanesWritten(const MemoryRequest &request, unsigned piece) const {
   if (request.space != Space::Lds)
     return false;
+  uint64_t bits = 0; // no address is greater
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    bits |= request.address[lane];
+  const uint8_t *flags = lds.flags.data() + request.pieceOffset[piece];
+  if (request.inRange[0] == allLanes && bits + request.pieceOffset[piece] + request.bytes <= lds.flags.size())
+    switch (request.bytes) {
+    case 4:
+      return areAllWritten<4>(flags, request.address);
+    case 8:
+      return areAllWritten<8>(flags, request.address);
+    case 16:
+      return areAllWritten<16>(flags, request.address);
+    }
   bool all = true;
   for (uint64_t rest = request.inRange[0]; rest && all; rest &= rest - 1) {
     uint64_t address = request.address[std::countr_zero(rest)] + request.pieceOffset[piece];
@@ -193,7 +221,7 @@ bool PoisonMemory::setLdsWritten(uint64_t address, unsigned size) {
   if (address + size > lds.flags.size() || !lds.partial.empty())
     return false;
   uint8_t *flags = lds.flags.data() + address;
-  if (isLaneWritten(flags, size))
+  if (size > 16 ? isAllWritten(flags, size) : isLaneWritten(flags, size))
     return true;
   lds.count -= countUnwritten(flags, size);
   std::memset(flags, UnwrittenBytes::Written, size);
@@ -313,8 +341,12 @@ void PoisonMemory::write(Wave &wave, const MemoryRequest &request, const Carried
     return;
   if (request.isScalar())
     return writeScalars(wave, request, carried);
+  if (!carried && isWrittenBuffer(request))
+    return;
   bool isPlain = !carried && request.space == Space::Lds && (request.pieces > 1 || hasWholeLanes(request));
   for (unsigned piece = 0; piece < request.pieces; ++piece) {
+    if (isPlain && lds.partial.empty() && areLanesWritten(request, piece))
+      continue;
     Row row;
     if (!carried && lds.partial.empty())
       row = findRow(request, piece);
@@ -330,6 +362,9 @@ void PoisonMemory::write(Wave &wave, const MemoryRequest &request, const Carried
 
 void PoisonMemory::writeLds(const MemoryRequest &request, const CarriedPoison *carried) {
   if (!carried && lds.count == 0)
+    return;
+  bool isRow = request.lanes == allLanes && request.ldsStride == 4 * request.words;
+  if (!carried && isRow && setLdsWritten(request.ldsBase, waveLanes * request.ldsStride))
     return;
   forBits(request.lanes, [&](unsigned lane) {
     uint64_t first = uint64_t(request.ldsBase) + lane * request.ldsStride;

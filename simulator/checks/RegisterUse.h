@@ -54,6 +54,12 @@ public:
       if (set.words[word])
         places[count++] = {set.words[word], word};
   }
+  /// Calls `action(word, bits)` for each word of a set that has any of them.
+  template <typename Action>
+  void forWords(Action action) const {
+    for (unsigned i = 0; i < count; ++i)
+      action(places[i].word, places[i].bits);
+  }
   bool meets(const RegisterSet &set) const {
     uint64_t both = 0;
     for (unsigned i = 0; i < count; ++i)

@@ -42,15 +42,63 @@ bool changesBehind(Wave &wave, uint64_t address, T old, T changed) {
   return false;
 }
 
+/// Where lanes change global memory through the caches: a line is asked for once for lanes that follow each other.
+class LineChanger {
+public:
+  LineChanger(Wave &wave, const MemoryRequest &request, unsigned size) : wave(wave), request(request), size(size) {}
+  /// The aligned bytes of `lane`, until the next call.
+  uint8_t *at(unsigned lane) {
+    uint64_t address = request.address[lane];
+    if (address / lineBytes != line || !covered.covers(ByteMask::of(unsigned(address % lineBytes), size)))
+      begin(lane);
+    return bytes + address % lineBytes;
+  }
+
+private:
+  /// A lane whose access is at fault, or may be, is asked for by itself.
+  void begin(unsigned lane) {
+    uint64_t address = request.address[lane];
+    line = ~uint64_t(0); // what is asked for may be at fault
+    const Allocation *allocation = wave.memory->global.around(address, true);
+    covered = {};
+    for (uint64_t rest = request.inRange[0] >> lane << lane; rest && allocation; rest &= rest - 1) {
+      uint64_t other = request.address[std::countr_zero(rest)];
+      if (other / lineBytes != address / lineBytes || other % size || !allocation->allows(other, size, true))
+        break;
+      covered = covered | ByteMask::of(unsigned(other % lineBytes), size);
+    }
+    bytes = wave.memory->change(wave, request, address, size, covered) - address % lineBytes;
+    line = address / lineBytes;
+  }
+
+  Wave &wave;
+  const MemoryRequest &request;
+  unsigned size;
+  uint64_t line = ~uint64_t(0);
+  ByteMask covered;         ///< of the line
+  uint8_t *bytes = nullptr; ///< of the line
+};
+
+inline uint8_t *placeInLine(LineChanger &changer, unsigned lane) {
+  try {
+    return changer.at(lane);
+  } catch (Fault &fault) {
+    fault.lane = int(lane);
+    throw;
+  }
+}
+
 /// `operation(old, data)` is the new value; one of three parameters also gets the value to compare with, which lies in
 /// the words behind the data.
 template <Space space, typename T, auto operation>
 void sampleAtomic(Wave &wave, MemoryRequest &request) {
   forLanes(request.lanes & ~request.inRange[0], [&](unsigned lane) { setRequestValue(request, lane, T(0)); });
+  LineChanger changer(wave, request, sizeof(T));
+  bool usesLines = space == Space::Global && !wave.memory->isDirect() && !wave.memory->speculation();
   forLanes(request.inRange[0], [&](unsigned lane) {
     if (request.address[lane] % sizeof(T))
       faultMisaligned(request.address[lane], sizeof(T), lane);
-    uint8_t *place = placeToChange<space>(wave, request, lane, sizeof(T));
+    uint8_t *place = usesLines ? placeInLine(changer, lane) : placeToChange<space>(wave, request, lane, sizeof(T));
     T old, data = requestValue<T>(request, 0, lane), changed;
     std::memcpy(&old, place, sizeof old);
     if constexpr (requires { operation(old, data, data); })

@@ -285,9 +285,21 @@ uint64_t applyResultModifiers(Wave &wave, const Instruction &instruction, DataTy
 
 //===-- MODE -----------------------------------------------------------------------------------------------------===//
 
+/// Whether any lane of f32 is denormal, with `flush`, or a NaN, with `quiet`: most rows have neither.
+static bool mayChange(const uint32_t *lanes, bool flush, bool quiet) {
+  constexpr uint32_t firstNormal = 0x00800000, infinity = 0x7F800000;
+  uint32_t denormal = 0, nan = 0;
+  for (unsigned lane = 0; lane < waveLanes; ++lane) {
+    uint32_t magnitude = lanes[lane] & 0x7FFFFFFF;
+    denormal |= magnitude != 0 && magnitude < firstNormal;
+    nan |= magnitude > infinity;
+  }
+  return (flush && denormal) || (quiet && nan);
+}
+
 void applySourceMode(uint32_t mode, DataType type, Source &source, Rows &storage) {
   bool flush = !(mode & (type == DataType::F32 ? 0x10 : 0x40)), quiet = !(mode & ieeeMode);
-  if (!flush && !quiet)
+  if ((!flush && !quiet) || (type == DataType::F32 && !mayChange(source.low, flush, quiet)))
     return;
   changeFloats(type, source.low, source.high, storage, [=](auto value) {
     auto changed = flush ? flushDenormal(value) : value;
@@ -297,7 +309,8 @@ void applySourceMode(uint32_t mode, DataType type, Source &source, Rows &storage
 }
 
 void applyResultMode(uint32_t mode, DataType type, Rows &result) {
-  if (!(mode & (type == DataType::F32 ? 0x20 : 0x80)))
+  bool flush = !(mode & (type == DataType::F32 ? 0x20 : 0x80));
+  if (flush && (type != DataType::F32 || mayChange(result.low, true, false)))
     changeFloats(type, result.low, result.high, result, [](auto value) { return flushDenormal(value); });
 }
 

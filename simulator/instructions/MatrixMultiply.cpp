@@ -3,6 +3,7 @@
 // fused step each, and the result is put back. The order and width of the chips' own sums are not documented.
 #include "simulator/instructions/MatrixMultiply.h"
 #include "simulator/instructions/LaneModifiers.h"
+#include "simulator/instructions/MatrixDirect.h"
 #include "simulator/instructions/MatrixKernels.h"
 #include "simulator/numbers/Conversions.h"
 #include "simulator/state/Fault.h"
@@ -448,6 +449,11 @@ void multiplyAs(Wave &wave, const Instruction &instruction, const MatrixInstruct
 } // namespace
 
 void multiplyMatrices(Wave &wave, const Instruction &instruction, const MatrixInstruction &matrix) {
+  if (!multiplyDirectly(wave, instruction, matrix))
+    multiplyPlainly(wave, instruction, matrix);
+}
+
+void multiplyPlainly(Wave &wave, const Instruction &instruction, const MatrixInstruction &matrix) {
   if (matrix.a == MatrixElement::F64)
     multiplyAs<double, double>(wave, instruction, matrix);
   else if (matrix.a == MatrixElement::I8)

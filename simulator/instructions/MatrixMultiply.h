@@ -72,5 +72,7 @@ unsigned scaleByte(const Modifiers &modifiers, unsigned number);
 
 /// Executes the instruction for a wave; EXEC has no say.
 void multiplyMatrices(Wave &wave, const Instruction &instruction, const MatrixInstruction &matrix);
+/// The same by one way for all of them, which every processor has.
+void multiplyPlainly(Wave &wave, const Instruction &instruction, const MatrixInstruction &matrix);
 
 } // namespace heddle::simulator

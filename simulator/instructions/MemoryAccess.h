@@ -191,6 +191,10 @@ void forCachedRow(Wave &wave, const MemoryRequest &request, unsigned size, bool 
 template <Space space, typename Action>
 void forCachedPlaces(Wave &wave, const MemoryRequest &request, uint64_t lanes, unsigned offset, unsigned size,
                      bool writes, Action action) {
+  if (space == Space::Global && !writes && !wave.memory->speculation() && wave.unit)
+    if (uintptr_t origin = wave.memory->system.readLent(*wave.unit, request, lanes, offset, size))
+      return forLanes(
+          lanes, [&](unsigned lane) { action(lane, reinterpret_cast<uint8_t *>(origin + request.address[lane])); });
   if (lanes == allLanes && !offset && lieInOneBuffer(wave, request, size, writes))
     return forCachedRow(wave, request, size, writes, action);
   LineReader reader(wave, request);

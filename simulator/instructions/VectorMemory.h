@@ -41,6 +41,14 @@ void executeStore(Wave &wave, const Instruction &instruction) {
 template <AccessForm form>
 void landInLds(Wave &wave, MemoryRequest &request) {
   unsigned stride = request.ldsStride;
+  std::vector<uint8_t> &lds = wave.workgroup->lds;
+  if (request.lanes == allLanes && uint64_t(request.ldsBase) + waveLanes * stride <= lds.size()) {
+    uint8_t *place = lds.data() + request.ldsBase;
+    for (unsigned lane = 0; lane < waveLanes; ++lane)
+      for (unsigned word = 0; word < form.words(); ++word)
+        std::memcpy(place + lane * stride + 4 * word, &request.data[word][lane], 4);
+    return;
+  }
   forLanes(request.lanes, [&](unsigned lane) {
     uint32_t value[form.words()];
     for (unsigned word = 0; word < form.words(); ++word)

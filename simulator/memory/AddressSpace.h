@@ -48,6 +48,7 @@ struct Allocation {
   Placement placement = Placement::Normal;
   int owner = 0;                                   ///< the device in whose memory it lies, or hostOwner
   mutable bool lends = false;                      ///< caches may borrow its bytes while nobody writes them
+  mutable bool lendsLines = false;                 ///< nobody has written any, not even in a cache
   mutable ChangedRange changed;                    ///< by the launches that run, through MemorySystem
   bool initialised = true;                         ///< else reading what no kernel has written is an error
   std::shared_ptr<UnwrittenBytes> unwritten;       ///< null: as `initialised` says

@@ -86,7 +86,18 @@ void Cache::takeOver(CacheLine &line) {
 void Cache::clear() {
   slots.clear();
   lines.clear();
+  lent.clear();
   dirtyLines.clear();
+}
+
+void Cache::keepLent(uint64_t address, uint64_t end, const uint8_t *bytes) {
+  if (lent.size() == 0)
+    return;
+  lent.take(address / lineBytes, (end + lineBytes - 1) / lineBytes, generation, [&](uint64_t number, bool isValid) {
+    CacheLine &line = get(number * lineBytes);
+    if (isValid)
+      borrow(line, bytes + (number * lineBytes - address));
+  });
 }
 
 } // namespace heddle::simulator

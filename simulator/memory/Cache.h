@@ -2,6 +2,7 @@
 // A cache that keeps what it has for as long as nobody tells it to let go, and knows byte by byte what is there and
 // what is newer than the memory behind it.
 #pragma once
+#include "simulator/memory/LentLines.h"
 #include "simulator/memory/LinePool.h"
 #include <array>
 #include <cstddef>
@@ -115,6 +116,11 @@ public:
       if (CacheLine &line = lines[i]; line.borrows() && line.bytes >= begin && line.bytes < end)
         takeOver(line);
   }
+  /// Gets lines that nobody writes, by their numbers (LentLines). Those of them that it lacked. find() and get() must
+  /// not be asked for such a line before keepLent() was called for it.
+  uint64_t addLent(uint64_t group, uint64_t lines) { return lent.add(group, lines, generation); }
+  /// Lines in [address, end), which lie at `bytes`, become lines as others are, and borrow their bytes.
+  void keepLent(uint64_t address, uint64_t end, const uint8_t *bytes);
   /// Call before the first byte of a line becomes dirty.
   void makeDirty(CacheLine &line, const ByteMask &mask) {
     if (!line.isListed)
@@ -145,7 +151,7 @@ public:
   }
   /// Forgets everything, dirty or not.
   void clear();
-  std::size_t size() const { return lines.size(); }
+  std::size_t size() const { return lines.size() + lent.size(); }
   std::size_t listedCount() const { return dirtyLines.size(); } ///< lines to clean; some may be clean already
 
 private:
@@ -174,6 +180,7 @@ private:
 
   std::vector<Slot> slots; ///< open addressing
   CacheLines lines;
+  LentLines lent;
   std::vector<CacheLine *> dirtyLines;
   uint32_t generation = 0;
 };

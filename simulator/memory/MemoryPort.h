@@ -142,6 +142,12 @@ public:
       throw Fault("changes memory, which needs its turn");
     return options.direct ? global.toChange(address, size) : system.change(*wave.unit, request.scope, address, size);
   }
+  /// Not where memory is accessed directly.
+  uint8_t *change(Wave &wave, const MemoryRequest &request, uint64_t address, unsigned size, const ByteMask &others) {
+    if (options.speculation)
+      throw Fault("changes memory, which needs its turn");
+    return system.change(*wave.unit, request.scope, address, size, others);
+  }
 
   /// The virtual clock: a tick for every instruction of every wave, and what was skipped while all waited.
   uint64_t now(Wave &wave) const {

@@ -59,8 +59,11 @@ PageType MemorySystem::pageTypeOf(const Allocation &allocation, const Device &de
 const Allocation &MemorySystem::holder(uint64_t address, unsigned size, bool writes) {
   home.at(address, size, writes); // throws when there is none
   const Allocation &allocation = *home.around(address, writes);
-  if (writes)
+  if (writes) {
     allocation.changed.add(address, size);
+    if (allocation.lendsLines)
+      stopLendingLines(allocation);
+  }
   return allocation;
 }
 
@@ -70,11 +73,13 @@ const Allocation &MemorySystem::holder(uint64_t address, unsigned size, bool wri
 static constexpr uint64_t leastToLend = 1 << 16;
 
 void MemorySystem::beginLending() {
-  home.forEach([](const Allocation &allocation) { allocation.lends = allocation.sizeBytes >= leastToLend; });
+  home.forEach([](const Allocation &allocation) {
+    allocation.lends = allocation.lendsLines = allocation.sizeBytes >= leastToLend;
+  });
 }
 
 void MemorySystem::endLending() {
-  home.forEach([](const Allocation &allocation) { allocation.lends = false; });
+  home.forEach([](const Allocation &allocation) { allocation.lends = allocation.lendsLines = false; });
   forEachCache([](Cache &cache) { cache.clear(); });
 }
 
@@ -94,6 +99,86 @@ void MemorySystem::stopLending(const Allocation &allocation) {
   allocation.lends = false;
   const uint8_t *begin = homeLine(allocation, lineOf(allocation.base));
   forEachCache([&](Cache &cache) { cache.stopBorrowing(begin, allocation.bytes.get() + allocation.sizeBytes); });
+}
+
+/// Its first write, be it in a cache.
+void MemorySystem::stopLendingLines(const Allocation &allocation) {
+  allocation.lendsLines = false;
+  uint64_t first = lineOf(allocation.base);
+  forEachCache([&](Cache &cache) { cache.keepLent(first, allocation.end(), homeLine(allocation, first)); });
+}
+
+/// Lines that L2 is asked for, and has then.
+void MemorySystem::touchLentInL2(ComputeUnit &unit, Scope scope, uint64_t group, uint64_t lines) {
+  uint64_t missing = unit.device->l2[unit.xcd].addLent(group, lines);
+  if (scope >= Scope::Agent) // reads past L2 what is not dirty there
+    missing = lines;
+  l2Counts.misses += unsigned(std::popcount(missing));
+  l2Counts.hits += unsigned(std::popcount(lines & ~missing));
+}
+
+/// Lines of a group that a unit reads and for which its caches have room.
+void MemorySystem::touchLent(ComputeUnit &unit, Scope scope, uint64_t group, uint64_t lines) {
+  if (scope <= Scope::Workgroup)
+    lines = unit.vector.addLent(group, lines);
+  if (lines)
+    touchLentInL2(unit, scope, group, lines);
+}
+
+void MemorySystem::touchLentRange(ComputeUnit &unit, Scope scope, uint64_t first, uint64_t end) {
+  constexpr unsigned count = LentLines::linesPerGroup;
+  uint64_t lastLine = (end - 1) / lineBytes;
+  for (uint64_t line = first / lineBytes; line <= lastLine;) {
+    uint64_t group = line / count;
+    uint64_t last = std::min(lastLine, group * count + count - 1);
+    touchLent(unit, scope, group, ~uint64_t(0) >> (count - 1 - (last - line)) << line % count);
+    line = last + 1;
+  }
+}
+
+/// Counts of repeated lines, and what is forgotten when caches are full, depend on the order of the lanes.
+uintptr_t MemorySystem::readLent(ComputeUnit &unit, const MemoryRequest &request, uint64_t lanes, unsigned offset,
+                                 unsigned size) {
+  constexpr unsigned count = LentLines::linesPerGroup;
+  if (!lanes)
+    return 0;
+  uint64_t first = request.address[std::countr_zero(lanes)] + offset;
+  const Allocation *allocation = home.around(first, false);
+  if (!allocation || !hasLentLines(*allocation, *unit.device) || !hasRoomFor(unit, 2 * waveLanes))
+    return 0;
+  uintptr_t origin = uintptr_t(allocation->bytes.get()) - uintptr_t(allocation->base) + offset;
+  if (lanes == allLanes && request.isRow && !offset && size == request.bytes) {
+    if (!allocation->contains(first, waveLanes * size))
+      return 0;
+    touchLentRange(unit, request.scope, first, first + waveLanes * size);
+    return origin;
+  }
+  if (request.scope >= Scope::Agent)
+    return 0;
+  uint64_t outside = 0;
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    outside |= (request.address[lane] + offset - allocation->base > allocation->sizeBytes - size) & lanes >> lane;
+  if (outside & 1)
+    return 0;
+  uint64_t group = 0, lines = 0, lastLine = ~uint64_t(0);
+  auto add = [&](uint64_t line) {
+    if (line == lastLine)
+      return;
+    lastLine = line;
+    if (line / count != group) {
+      if (lines)
+        touchLent(unit, request.scope, group, lines);
+      group = line / count, lines = 0;
+    }
+    lines |= uint64_t(1) << line % count;
+  };
+  for (uint64_t rest = lanes; rest; rest &= rest - 1) {
+    uint64_t address = request.address[std::countr_zero(rest)] + offset;
+    add(address / lineBytes);
+    add((address + size - 1) / lineBytes);
+  }
+  touchLent(unit, request.scope, group, lines);
+  return origin;
 }
 
 /// The line, of which nothing is valid, gets the bytes, which may be those of home.
@@ -134,6 +219,11 @@ const uint8_t *MemorySystem::readThroughL2(ComputeUnit &unit, Scope scope, const
   if (page == PageType::Uncached || page == PageType::Coherent)
     return homeLine(allocation, line);
   limit(device, device.l2[unit.xcd]);
+  if (hasLentLines(allocation, device)) {
+    constexpr unsigned count = LentLines::linesPerGroup;
+    touchLentInL2(unit, scope, line / lineBytes / count, uint64_t(1) << line / lineBytes % count);
+    return homeLine(allocation, line);
+  }
   CacheLine &kept = device.l2[unit.xcd].get(line);
   ByteMask wanted = scope >= Scope::Agent ? ~kept.dirty : ~kept.valid;
   ++(wanted.any() ? l2Counts.misses : l2Counts.hits);
@@ -148,12 +238,20 @@ const uint8_t *MemorySystem::readThroughL2(ComputeUnit &unit, Scope scope, const
 const uint8_t *MemorySystem::readLine(ComputeUnit &unit, Scope scope, const Allocation &allocation, uint64_t line) {
   if (scope > Scope::Workgroup) {
     const uint8_t *bytes = readThroughL2(unit, scope, allocation, line);
+    if (hasLentLines(allocation, *unit.device))
+      return bytes;
     if (CacheLine *kept = unit.vector.find(line))
       fill(unit.vector, *kept, allocation, bytes);
     return bytes;
   }
   if (unit.vector.size() >= limits.vector)
     unit.vector.clear();
+  if (hasLentLines(allocation, *unit.device)) {
+    constexpr unsigned count = LentLines::linesPerGroup;
+    if (unit.vector.addLent(line / lineBytes / count, uint64_t(1) << line / lineBytes % count))
+      readThroughL2(unit, scope, allocation, line);
+    return homeLine(allocation, line);
+  }
   CacheLine &kept = unit.vector.get(line);
   if (!kept.valid.any())
     fill(unit.vector, kept, allocation, readThroughL2(unit, scope, allocation, line));
@@ -162,6 +260,11 @@ const uint8_t *MemorySystem::readLine(ComputeUnit &unit, Scope scope, const Allo
 
 void MemorySystem::read(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, void *out) {
   const Allocation &allocation = holder(address, size, false);
+  if (hasLentLines(allocation, *unit.device) && hasRoomFor(unit, size / lineBytes + 2)) {
+    touchLentRange(unit, scope, address, address + size);
+    std::memcpy(out, allocation.bytes.get() + (address - allocation.base), size);
+    return;
+  }
   forLines(address, size, static_cast<uint8_t *>(out), [&](uint64_t at, unsigned part, uint8_t *bytes) {
     std::memcpy(bytes, readLine(unit, scope, allocation, lineOf(at)) + (at - lineOf(at)), part);
   });
@@ -300,14 +403,20 @@ void MemorySystem::write(ComputeUnit &unit, Scope scope, uint64_t address, unsig
   });
 }
 
-uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size) {
+uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const ByteMask &others) {
   home.toChange(address, size); // throws when there is none
   const Allocation &allocation = *home.around(address, true);
-  allocation.changed.add(address, size);
+  if (allocation.lendsLines)
+    stopLendingLines(allocation);
   Device &device = *unit.device;
   uint64_t line = lineOf(address);
   unsigned offset = unsigned(address - line);
-  ByteMask mask = ByteMask::of(offset, size);
+  ByteMask mask = ByteMask::of(offset, size) | others;
+  for (unsigned half = 0; half < 2; ++half)
+    if (uint64_t bits = mask.bits[half]) {
+      unsigned first = unsigned(std::countr_zero(bits)), end = 64 - unsigned(std::countl_zero(bits));
+      allocation.changed.add(line + 64 * half + first, end - first);
+    }
   if (CacheLine *kept = unit.vector.find(line))
     kept->valid = {};
   PageType page = pageTypeOf(allocation, device);

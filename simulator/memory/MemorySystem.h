@@ -79,13 +79,21 @@ public:
   // Each throws Fault for an address outside every allocation.
 
   void read(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, void *out);
+  /// Loads of `size` bytes at each lane's address plus `offset` may read what lies at the result plus the lane's
+  /// address: the caches know of it. 0 where they may have something else, or where lanes lead out of the buffer.
+  uintptr_t readLent(ComputeUnit &unit, const MemoryRequest &request, uint64_t lanes, unsigned offset, unsigned size);
   /// Below Scope::Agent through the scalar cache.
   void readScalar(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, void *out);
   void writeScalar(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const void *in);
   void write(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const void *in);
   /// The bytes where a read-modify-write of `scope` is done, for the caller to read and change at once. Aligned, so
   /// that they lie in one line; AddressSpace::toChange says which may lie behind an allocation.
-  uint8_t *change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size);
+  uint8_t *change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size) {
+    return change(unit, scope, address, size, {});
+  }
+  /// The same, of whose line other bytes, too, are changed before the next call: those of `others`, all in one
+  /// allocation.
+  uint8_t *change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const ByteMask &others);
 
   void writeBack(ComputeUnit &unit, Scope scope);  ///< buffer_wbl2
   void invalidate(ComputeUnit &unit, Scope scope); ///< buffer_inv
@@ -109,6 +117,16 @@ private:
   std::shared_ptr<LinePool> lines = std::make_shared<LinePool>();
 
   const Allocation &holder(uint64_t address, unsigned size, bool writes);
+  bool hasLentLines(const Allocation &allocation, const Device &device) const {
+    return allocation.lendsLines && pageTypeOf(allocation, device) == PageType::Local;
+  }
+  bool hasRoomFor(const ComputeUnit &unit, uint64_t lines) const {
+    return unit.vector.size() + lines < limits.vector && unit.device->l2[unit.xcd].size() + lines < limits.l2;
+  }
+  void touchLent(ComputeUnit &unit, Scope scope, uint64_t group, uint64_t lines);
+  void touchLentRange(ComputeUnit &unit, Scope scope, uint64_t first, uint64_t end);
+  void touchLentInL2(ComputeUnit &unit, Scope scope, uint64_t group, uint64_t lines);
+  void stopLendingLines(const Allocation &allocation);
   uint8_t *homeLine(const Allocation &allocation, uint64_t line) const {
     return allocation.bytes.get() + (line - allocation.base);
   }
