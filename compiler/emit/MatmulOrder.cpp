@@ -91,7 +91,8 @@ public:
 private:
   void sort();
   bool plan();
-  bool isChain() const;
+  size_t secondOfChain() const;
+  void place(Instruction *end, size_t second);
   void emit(Instruction *one);
   void emitLoads(size_t number);
   void emitOperands(size_t matmul);
@@ -154,14 +155,15 @@ bool Segment::plan() {
   return true;
 }
 
-/// Whether a matmul multiplies what is computed from another one's result.
-bool Segment::isChain() const {
-  return any_of(matmuls, [&](Instruction *matmul) {
+/// The first matmul that multiplies what is computed from another one's result; their number where there is none.
+size_t Segment::secondOfChain() const {
+  auto *second = find_if(matmuls, [&](Instruction *matmul) {
     return any_of(ArrayRef<Use>(matmul->op_begin(), 2), [&](const Use &operand) {
       auto *from = dyn_cast<Instruction>(operand.get());
       return from && matmulsBefore.lookup(from) > 0;
     });
   });
+  return size_t(second - matmuls.begin());
 }
 
 void Segment::emit(Instruction *one) {
@@ -222,6 +224,35 @@ void Segment::emitGroup(size_t number) {
   list.push_back(nullptr);
 }
 
+/// Moves all in the order of the list before `end`. Of two warps of a SIMD the one whose matrix instructions are next
+/// goes before the one with vector code, which would leave the matrix unit idle: it has an instruction in each turn.
+void Segment::place(Instruction *end, size_t second) {
+  // Scalar instructions stay too: of M0, which a copy reads, there is one. Vector code between matmuls may be anywhere.
+  constexpr uint32_t vectorCode = 2;
+  bool isChain = second < matmuls.size();
+  bool hasPriorities = isChain && warps > simds && none_of(*end->getParent(), [](Instruction &one) {
+                         return isOneOf(one, {Intrinsic::amdgcn_s_setprio});
+                       });
+  IRBuilder<> builder(end);
+  auto setPriority = [&](uint16_t priority) {
+    if (hasPriorities)
+      builder.CreateIntrinsic(Intrinsic::amdgcn_s_setprio, {}, {builder.getInt16(priority)});
+  };
+  setPriority(1);
+  for (Instruction *one : list) {
+    if (!one) {
+      builder.CreateIntrinsic(Intrinsic::amdgcn_sched_barrier, {}, {builder.getInt32(isChain ? vectorCode : 0)});
+      continue;
+    }
+    if (isChain && one == matmuls[second])
+      setPriority(1);
+    one->moveBefore(end->getIterator());
+    if (isChain && one == matmuls[second - 1])
+      setPriority(0);
+  }
+  setPriority(0);
+}
+
 void Segment::order(Instruction *end) {
   sort();
   if (!plan())
@@ -230,15 +261,7 @@ void Segment::order(Instruction *end) {
     emitGroup(number);
   for (Instruction *one : all)
     emit(one);
-  // Scalar instructions stay too: of M0, which a copy reads, there is one. Vector code between matmuls may be anywhere.
-  constexpr uint32_t vectorCode = 2;
-  IRBuilder<> builder(end);
-  uint32_t mayPass = isChain() ? vectorCode : 0;
-  for (Instruction *one : list)
-    if (one)
-      one->moveBefore(end->getIterator());
-    else
-      builder.CreateIntrinsic(Intrinsic::amdgcn_sched_barrier, {}, {builder.getInt32(mayPass)});
+  place(end, secondOfChain());
 }
 
 static void orderBlock(BasicBlock &block, const TimingModel &model, int warps) {

@@ -14,7 +14,9 @@ struct TimingModel;
 
 /// In the blocks that are loops of their own, between barriers and other effects: groups of matrix instructions that
 /// take about twice the latency of LDS, each after reads for the next group and after as many copies and loads as the
-/// path takes in that time. Loops without copies only in blocks of one warp for each SIMD. `warps` of a block.
+/// path takes in that time. Loops without copies only in blocks of one warp for each SIMD. In
+/// chains of matmuls (attention) of more warps, matrix instructions have a higher priority than what is between them.
+/// `warps` of a block.
 void orderMatmuls(llvm::Module &module, const TimingModel &model, int warps);
 
 } // namespace heddle
