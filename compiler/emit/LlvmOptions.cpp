@@ -20,6 +20,8 @@ void heddle::setLlvmOptions() {
   };
   // Pointers to shared memory have 32 bits: half the registers.
   set("nvptx-short-ptr", "true");
+  // Accumulators that are one phi (AccumulatorVectors.h) would be taken apart again.
+  set("amdgpu-codegenprepare-break-large-phis", "false");
   // What LLVM moved to another block has no line any more: none in the table either, not that of what it stands behind.
   set("use-unknown-locations", "Enable");
 }

@@ -10,6 +10,8 @@
 #include "compiler/accesses/LoadsBeforeBarriers.h"
 #include "compiler/accesses/PredicateAccesses.h"
 #include "compiler/dialects/triton/Triton.h"
+#include "compiler/emit/AccumulatorVectors.h"
+#include "compiler/emit/MatmulOrder.h"
 #include "compiler/emit/ResidentBlocks.h"
 #include "compiler/emit/SharedObject.h"
 #include "compiler/lowering/amdgpu/AmdTarget.h"
@@ -276,6 +278,19 @@ LogicalResult chooseResidentBlocks(Compilation &compilation) {
   return success();
 }
 
+LogicalResult scheduleMatmuls(Compilation &compilation) {
+  constexpr int lanes = 64;
+  if (compilation.options.optimizationLevel == 0)
+    return success();
+  llvm::Module &module = *compilation.llvmModule;
+  int threads = int(compilation.threadKernel.threads);
+  keepAccumulatorsWhole(module);
+  accumulateInAgprs(module, threads);
+  if (const TimingModel *model = makeGpuTarget(*compilation.chip)->timing())
+    orderMatmuls(module, *model, threads / lanes);
+  return success();
+}
+
 LogicalResult useBuffers(Compilation &compilation) {
   compilation.generator->run(*compilation.llvmModule, "the choice of memory accesses", addBufferAccesses);
   keepLoadsBeforeBarriers(*compilation.llvmModule);
@@ -522,6 +537,8 @@ static const std::vector<Phase> &nvidiaPhases() {
 static std::vector<Phase> amdPhases(bool scaled) {
   // clang-format off
   return gpuPhases("heddle-implement-peer-calls{target=amdgpu}", {
+    {"schedule-matmuls", Level::LlvmIr, "keeps accumulators in contiguous registers, and orders what loops issue between matrix instructions",
+     nullptr, scheduleMatmuls, ours, {}},
     {"use-buffers", Level::LlvmIr, "makes buffer instructions of accesses whose lanes are near each other", nullptr,
      useBuffers, ours, {}},
     {"object", Level::Binary, "generates machine code (`--to asm` prints it)", nullptr, emitObject, ours, {}},

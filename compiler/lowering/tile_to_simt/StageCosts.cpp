@@ -96,17 +96,8 @@ double simt::cyclesApart(ArrayRef<StageWork> stages, Arrival arrival) {
   return cycles + (arrival.isOfGroup ? 1 : groups) * std::max(0.0, arrival.cycles - untilWait);
 }
 
-double simt::cyclesTogether(ArrayRef<StageWork> steps) {
-  double cycles = 0;
-  for (const StageWork &step : steps)
-    cycles += groups * (step.matrix + step.vector + step.shared());
-  return cycles;
-}
-
-// The unit that works longest always has work, but for a part of what the others take. The parts are those of loops
-// that the simulator has timed (docs/warp-pipeline.md).
-double simt::cyclesFree(ArrayRef<StageWork> steps) {
-  constexpr double ofMemory = 0.5, ofOthers = 0.2;
+/// Of the unit that works longest, of LDS if that is another one, and of the rest, in parts.
+static double cyclesBeside(ArrayRef<StageWork> steps, double ofMemory, double ofOthers) {
   StageWork all;
   for (const StageWork &step : steps)
     all = all + step;
@@ -114,4 +105,19 @@ double simt::cyclesFree(ArrayRef<StageWork> steps) {
   double others = all.matrix + all.vector + all.shared() - longest;
   double memory = all.shared() < longest ? all.shared() : 0;
   return groups * (longest + ofMemory * memory + ofOthers * (others - memory));
+}
+
+// The barrier keeps warps together, so that reads of LDS find little else to be beside. Vector code is beside a matmul
+// where the loop has another one (emit/MatmulOrder.h). The parts are those of loops that the simulator has timed
+// (docs/warp-pipeline.md).
+double simt::cyclesTogether(ArrayRef<StageWork> steps) {
+  constexpr double ofMemory = 0.75, ofOthers = 0.3;
+  bool isChain = llvm::count_if(steps, [](const StageWork &step) { return step.matrix > 0; }) > 1;
+  return cyclesBeside(steps, ofMemory, isChain ? ofOthers : 1);
+}
+
+// The unit that works longest always has work, but for a part of what the others take.
+double simt::cyclesFree(ArrayRef<StageWork> steps) {
+  constexpr double ofMemory = 0.5, ofOthers = 0.2;
+  return cyclesBeside(steps, ofMemory, ofOthers);
 }
