@@ -35,6 +35,8 @@ HostCommunicator::State::State(std::unique_ptr<HostGroup> theGroup, Options theO
     node = std::make_unique<Communicator>(std::move(processes),
                                           Communicator::Options{options.deadlineSeconds, options.kernels});
     rail = device->createStream();
+    for (std::shared_ptr<Event> &event : finished)
+      event = device->createEvent();
     fold = std::make_unique<LocalFold>(device, options.kernels, node->computeUnits());
     return "";
   });
@@ -152,6 +154,8 @@ HostCommunicator::Operation &HostCommunicator::prepare(const HostPlan &plan) {
 //===-- Exchanges ------------------------------------------------------------------------------------------------===//
 
 void HostCommunicator::State::requireGoing() {
+  if (failed) // an exchange that failed may still be looking for who is at fault
+    group->all().waitForFailure(2);
   if (auto error = group->all().failureError())
     throw *error;
   if (failed)
@@ -188,10 +192,11 @@ void HostCommunicator::State::runExchange(const std::vector<Transport::Part> &ou
 void HostCommunicator::State::exchange(const std::vector<Move> &out, const std::vector<Move> &in, uint64_t what) {
   rail->copyToHost(&nodeError, node->errorAddress(layout.local()), sizeof nodeError);
   std::vector<Transport::Part> outs, ins;
+  auto staged = std::make_shared<std::vector<std::unique_ptr<char[]>>>(); // for devices with memory of their own
   auto partOf = [&](const Move &move) {
     void *data = reinterpret_cast<void *>(move.address);
     if (!isHost)
-      data = staged.emplace_back(std::make_unique<char[]>(move.bytes)).get();
+      data = staged->emplace_back(std::make_unique<char[]>(move.bytes)).get();
     return Transport::Part{layout.rankOf(move.host, layout.local()), data, move.bytes};
   };
   for (const Move &move : out) {
@@ -204,13 +209,20 @@ void HostCommunicator::State::exchange(const std::vector<Move> &out, const std::
   rail->hostFunction([this, outs, ins, what] { runExchange(outs, ins, what); });
   for (size_t i = 0; i < in.size() && !isHost; ++i)
     rail->copyToDevice(in[i].address, ins[i].data, in[i].bytes);
+  if (!isHost)
+    rail->hostFunction([staged] {}); // until here it is needed
 }
 
 void HostCommunicator::launch(Operation &operation, uint64_t input, uint64_t output) {
+  // What is in flight runs to its end also after a failure.
+  const std::shared_ptr<Event> &done = state->finished[state->launches % State::mostInFlight];
+  if (state->launches >= State::mostInFlight)
+    done->synchronize();
   state->requireGoing();
   ++state->launches;
   try {
     runSteps(*state, operation, input, output);
+    state->nodeStream().record(done);
   } catch (const Error &error) { // the others would wait for what does not come
     state->throwFirst(error);
   }
@@ -240,7 +252,6 @@ void HostCommunicator::synchronize() {
   };
   wait([&] { state->rail->synchronize(); });
   wait([&] { state->node->synchronize(); });
-  state->staged.clear();
   if (!first)
     return;
   try {

@@ -36,9 +36,9 @@ public:
   /// and when they differ, every rank gets Error{Input} with the plans of both sides.
   Operation &prepare(const HostPlan &plan);
 
-  /// Puts the collective into this rank's streams; returns at once. Dense arrays, as for Communicator::launch; they may
-  /// be one memory as there. Every rank launches the same operations in the same order. Throws what the streams throw,
-  /// and Error{Environment} after a failure.
+  /// Puts the collective into this rank's streams; returns at once, unless 32 calls are in flight. Dense arrays, as for
+  /// Communicator::launch; they may be one memory as there. Every rank launches the same operations in the same order.
+  /// Throws what the streams throw, and Error{Environment} after a failure.
   void launch(Operation &operation, uint64_t input, uint64_t output);
 
   /// Waits for this rank's work. Throws Error{Environment} when a step of it failed, on every rank of every host: what

@@ -4,6 +4,7 @@
 #include "binary/PeerAbi.h"
 #include "collectives/hosts/HostCommunicator.h"
 #include "collectives/hosts/LocalFold.h"
+#include "runtime/Event.h"
 #include "runtime/HostGroup.h"
 #include <atomic>
 
@@ -34,10 +35,11 @@ struct HostCommunicator::State {
   std::unique_ptr<Communicator> node;
   std::unique_ptr<LocalFold> fold;
   std::unique_ptr<Stream> rail;
-  std::vector<std::unique_ptr<char[]>> staged; ///< of exchanges in flight, for devices with memory of their own
-  PeerError nodeError{};                       ///< as it was when the latest exchange began
+  PeerError nodeError{}; ///< as it was when the latest exchange began
   std::atomic<bool> failed = false;
   uint64_t launches = 0;
+  static constexpr size_t mostInFlight = 32;
+  std::shared_ptr<Event> finished[mostInFlight]; ///< after the call of this number, modulo that many
   std::vector<std::unique_ptr<Operation>> operations;
 
 private:
