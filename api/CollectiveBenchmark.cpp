@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Times collectives as nccl-tests does: first the calls back to back, then fresh inputs and a comparison of everything.
 #include "api/CollectiveTiming.h"
+#include "api/HostBenchmark.h"
 #include "api/NcclPeer.h"
 #include "api/Sharing.h"
 #include "binary/PeerAbi.h"
@@ -9,7 +10,6 @@
 #include "runtime/Driver.h"
 #include "runtime/ProcessGroup.h"
 #include "runtime/Stream.h"
-#include "runtime/processes/Frame.h"
 #include "support/Error.h"
 #include "support/SystemMemory.h"
 #include <algorithm>
@@ -29,17 +29,9 @@ std::vector<std::shared_ptr<Device>> openDevices(const BenchmarkRequest &request
   return devices;
 }
 
-/// The group of all ranks, or this process's part of it.
+/// The group of all ranks, which are of this process.
 std::unique_ptr<Communicator> makeGroup(const BenchmarkRequest &request) {
-  Communicator::Options options{request.timeoutSeconds};
-  if (!request.processes)
-    return std::make_unique<Communicator>(openDevices(request), options);
-  if (!request.peer.empty() || request.links)
-    throw inputError("`--peer` and `--links` are for devices of one process",
-                     {"run `heddle bench` without `--processes`"});
-  std::unique_ptr<Bootstrap> bootstrap = makeBootstrap(*request.processes);
-  std::shared_ptr<Device> device = openDeviceOfRank(request.driver, bootstrap->rank());
-  return std::make_unique<Communicator>(std::make_unique<ProcessGroup>(*bootstrap, device), options);
+  return std::make_unique<Communicator>(openDevices(request), Communicator::Options{request.timeoutSeconds});
 }
 
 void checkCounts(Driver &driver) {
@@ -51,8 +43,8 @@ void checkCounts(Driver &driver) {
 } // namespace
 
 struct CollectiveBenchmark::State {
-  explicit State(BenchmarkRequest theRequest)
-      : request(std::move(theRequest)), ownGroup(makeGroup(request)), group(*ownGroup) {
+  State(BenchmarkRequest theRequest, std::unique_ptr<Communicator> theGroup)
+      : request(std::move(theRequest)), ownGroup(std::move(theGroup)), group(*ownGroup) {
     if (request.peer.empty())
       return;
     std::vector<std::shared_ptr<Device>> devices;
@@ -86,8 +78,9 @@ struct CollectiveBenchmark::State {
   void checkPlace(const Check &given, int place, const CollectiveCalls &calls, BenchmarkTimes &times, bool isNccl);
 
   std::vector<std::string> gather(const std::string &mine) const; ///< from all processes
-  void takeSlowest(std::vector<double> &times) const;
-  void gatherWrong(BenchmarkTimes &times) const;
+  GatherTexts gatherer() const {
+    return [this](const std::string &mine) { return gather(mine); };
+  }
 
   BenchmarkRequest request;
   std::unique_ptr<Communicator> ownGroup;
@@ -146,7 +139,7 @@ CollectiveCalls CollectiveBenchmark::State::ownCalls(int place) {
     }
   };
   if (group.processes())
-    calls.slowest = [this](std::vector<double> &times) { takeSlowest(times); };
+    calls.slowest = [this](std::vector<double> &times) { takeSlowest(gatherer(), times); };
   calls.finish = [this] { group.synchronize(); };
   return calls;
 }
@@ -222,40 +215,6 @@ std::vector<std::string> CollectiveBenchmark::State::gather(const std::string &m
   return texts;
 }
 
-void CollectiveBenchmark::State::takeSlowest(std::vector<double> &times) const {
-  constexpr size_t most = Neighbours::mostBytes / sizeof(double);
-  size_t at = 0;
-  do {
-    size_t count = std::min(most, times.size() - at);
-    for (const std::string &text :
-         gather(std::string(reinterpret_cast<char *>(times.data() + at), count * sizeof(double)))) {
-      std::vector<double> theirs(count);
-      if (text.size() != count * sizeof(double))
-        throw environmentError(
-            fmt::format("a rank has {} bytes of times, this one {}", text.size(), count * sizeof(double)),
-            {"every process measures the same, with the same options"});
-      std::memcpy(theirs.data(), text.data(), text.size());
-      for (size_t i = 0; i < count; ++i)
-        times[at + i] = std::max(times[at + i], theirs[i]);
-    }
-    at += count;
-  } while (at < times.size());
-}
-
-void CollectiveBenchmark::State::gatherWrong(BenchmarkTimes &times) const {
-  FieldWriter mine;
-  mine.number(uint64_t(times.wrong)).text(times.firstWrong.substr(0, 1000));
-  times.wrong = 0;
-  times.firstWrong.clear();
-  for (const std::string &text : gather(mine.bytes)) {
-    FieldReader theirs(text, "a rank");
-    times.wrong += int64_t(theirs.number(INT64_MAX));
-    std::string first = theirs.text(1000);
-    if (times.firstWrong.empty())
-      times.firstWrong = first;
-  }
-}
-
 std::vector<PeerTraffic> CollectiveBenchmark::State::countLinks() {
   Driver &driver = group.device(0)->driver();
   TrafficCount count(driver);
@@ -271,18 +230,47 @@ CollectiveBenchmark::CollectiveBenchmark(BenchmarkRequest request) {
                                  request.iterations, request.warmup, request.checks, request.graphReplays));
   checkPeer(request);
   request.plan.direct = !request.processes; // their operands are in other processes
-  state = std::make_unique<State>(std::move(request));
+  if (request.processes) {
+    joinProcesses(std::move(request));
+    return;
+  }
+  std::unique_ptr<Communicator> group = makeGroup(request);
+  state = std::make_unique<State>(std::move(request), std::move(group));
   if (state->request.links)
     checkCounts(state->group.device(0)->driver());
 }
 
+void CollectiveBenchmark::joinProcesses(BenchmarkRequest request) {
+  if (!request.peer.empty() || request.links)
+    throw inputError("`--peer` and `--links` are for devices of one process",
+                     {"run `heddle bench` without `--processes`"});
+  std::unique_ptr<Bootstrap> bootstrap = makeBootstrap(*request.processes);
+  HostSurvey survey(*bootstrap, request.hosts);
+  std::shared_ptr<Device> device = openDeviceOfRank(request.driver, bootstrap->rank());
+  if (!survey.isOneHost()) {
+    severalHosts = std::make_unique<HostBenchmark>(*bootstrap, device, survey, std::move(request));
+    return;
+  }
+  Communicator::Options options{request.timeoutSeconds};
+  auto group = std::make_unique<Communicator>(std::make_unique<ProcessGroup>(*bootstrap, device), options);
+  state = std::make_unique<State>(std::move(request), std::move(group));
+}
+
 CollectiveBenchmark::~CollectiveBenchmark() = default;
 
+std::optional<HostsDescription> CollectiveBenchmark::hosts() const {
+  return severalHosts ? std::optional(severalHosts->describeHosts()) : std::nullopt;
+}
+
 int CollectiveBenchmark::rank() const {
+  if (severalHosts)
+    return severalHosts->rank();
   return state->group.localRanks().front();
 }
 
 std::vector<std::string> CollectiveBenchmark::deviceNames() const {
+  if (severalHosts)
+    return severalHosts->deviceNames();
   std::vector<std::string> names;
   const ProcessGroup *processes = state->group.processes();
   for (int rank = 0; rank < state->group.ranks(); ++rank)
@@ -291,14 +279,18 @@ std::vector<std::string> CollectiveBenchmark::deviceNames() const {
 }
 
 std::string CollectiveBenchmark::deviceDescription() const {
+  if (severalHosts)
+    return severalHosts->deviceDescription();
   return state->group.device(rank())->description();
 }
 
 std::string CollectiveBenchmark::peerDescription() const {
-  return state->nccl ? state->nccl->description() : "";
+  return state && state->nccl ? state->nccl->description() : "";
 }
 
 BenchmarkRow CollectiveBenchmark::measure(int64_t bytes) {
+  if (severalHosts)
+    return severalHosts->measure(bytes);
   const BenchmarkRequest &request = state->request;
   Collective collective = collectiveOfSize(request.kind, request.type, request.reduction, state->group.ranks(), bytes);
   BenchmarkRow row;
@@ -326,7 +318,7 @@ BenchmarkRow CollectiveBenchmark::measure(int64_t bytes) {
   }
   if (state->group.processes())
     for (BenchmarkTimes *times : {&row.outOfPlace, &row.inPlace})
-      state->gatherWrong(*times);
+      gatherWrong(state->gatherer(), *times);
   state->memory.clear();
   return row;
 }

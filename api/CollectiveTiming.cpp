@@ -5,8 +5,12 @@
 #include "runtime/Event.h"
 #include "runtime/Graph.h"
 #include "runtime/Stream.h"
+#include "runtime/processes/Frame.h"
+#include "runtime/processes/Neighbours.h"
 #include <algorithm>
 #include <chrono>
+#include <cstring>
+#include <fmt/format.h>
 #include <numeric>
 
 namespace heddle {
@@ -95,6 +99,40 @@ std::vector<double> timeGraphs(const CollectiveCalls &calls, const BenchmarkRequ
 }
 
 } // namespace
+
+void takeSlowest(const GatherTexts &gather, std::vector<double> &times) {
+  constexpr size_t most = Neighbours::mostBytes / sizeof(double);
+  size_t at = 0;
+  do {
+    size_t count = std::min(most, times.size() - at);
+    for (const std::string &text :
+         gather(std::string(reinterpret_cast<char *>(times.data() + at), count * sizeof(double)))) {
+      std::vector<double> theirs(count);
+      if (text.size() != count * sizeof(double))
+        throw environmentError(
+            fmt::format("a rank has {} bytes of times, this one {}", text.size(), count * sizeof(double)),
+            {"every process measures the same, with the same options"});
+      std::memcpy(theirs.data(), text.data(), text.size());
+      for (size_t i = 0; i < count; ++i)
+        times[at + i] = std::max(times[at + i], theirs[i]);
+    }
+    at += count;
+  } while (at < times.size());
+}
+
+void gatherWrong(const GatherTexts &gather, BenchmarkTimes &times) {
+  FieldWriter mine;
+  mine.number(uint64_t(times.wrong)).text(times.firstWrong.substr(0, 1000));
+  times.wrong = 0;
+  times.firstWrong.clear();
+  for (const std::string &text : gather(mine.bytes)) {
+    FieldReader theirs(text, "a rank");
+    times.wrong += int64_t(theirs.number(INT64_MAX));
+    std::string first = theirs.text(1000);
+    if (times.firstWrong.empty())
+      times.firstWrong = first;
+  }
+}
 
 BenchmarkTimes timeCollective(const CollectiveCalls &calls, const BenchmarkRequest &request) {
   for (int i = 0; i < request.warmup; ++i)

@@ -18,6 +18,13 @@ struct CollectiveCalls {
   std::function<void(std::vector<double> &)> slowest;
 };
 
+/// What each process gave.
+using GatherTexts = std::function<std::vector<std::string>(const std::string &mine)>;
+/// Makes each number the largest of all processes'.
+void takeSlowest(const GatherTexts &gather, std::vector<double> &times);
+/// Makes the wrong elements those of all processes, and the first of them the first of any.
+void gatherWrong(const GatherTexts &gather, BenchmarkTimes &times);
+
 /// All but the bandwidths, and what was wrong.
 BenchmarkTimes timeCollective(const CollectiveCalls &calls, const BenchmarkRequest &request);
 

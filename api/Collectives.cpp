@@ -141,7 +141,8 @@ int64_t parseByteSize(const std::string &option, const std::string &text) {
 
 //===-- Sizes ----------------------------------------------------------------------------------------------------===//
 
-Collective collectiveOfSize(CollectiveKind kind, ElementType type, Reduction reduction, int ranks, int64_t bytes) {
+static Collective sizedCollective(CollectiveKind kind, ElementType type, Reduction reduction, int ranks,
+                                  int64_t bytes) {
   Collective collective;
   collective.kind = kind;
   collective.type = type;
@@ -154,8 +155,17 @@ Collective collectiveOfSize(CollectiveKind kind, ElementType type, Reduction red
   if (kind == CollectiveKind::Permute)
     for (int rank = 0; rank < ranks; ++rank)
       collective.sources.push_back((rank + ranks - 1) % ranks);
+  return collective;
+}
+
+Collective collectiveOfSize(CollectiveKind kind, ElementType type, Reduction reduction, int ranks, int64_t bytes) {
+  Collective collective = sizedCollective(kind, type, reduction, ranks, bytes);
   checkCollective(collective);
   return collective;
+}
+
+Collective hostCollectiveOfSize(CollectiveKind kind, ElementType type, Reduction reduction, int ranks, int64_t bytes) {
+  return sizedCollective(kind, type, reduction, ranks, bytes); // makeHostPlan checks it
 }
 
 int64_t sizeColumn(const Collective &collective) {

@@ -3,7 +3,9 @@
 // it runs. Sizes, counts and bandwidths are those of nccl-tests, so that tables can be laid side by side.
 #pragma once
 #include "collectives/Plan.h"
+#include "collectives/hosts/HostPlan.h"
 #include "runtime/Driver.h"
+#include "runtime/HostGroup.h"
 #include "runtime/processes/Bootstrap.h"
 #include <functional>
 #include <memory>
@@ -40,6 +42,8 @@ int64_t parseByteSize(const std::string &option, const std::string &text);
 /// The collective that nccl-tests runs for a size: bytes of a rank's input, for all-gather of its output; where that is
 /// cut into one part per rank, each part is rounded down to 16 bytes. Permute goes from each rank to the next.
 Collective collectiveOfSize(CollectiveKind kind, ElementType type, Reduction reduction, int ranks, int64_t bytes);
+/// The same of ranks on several hosts, of which there may be more.
+Collective hostCollectiveOfSize(CollectiveKind kind, ElementType type, Reduction reduction, int ranks, int64_t bytes);
 int64_t sizeColumn(const Collective &collective);  ///< bytes of the larger of a rank's input and output
 int64_t countColumn(const Collective &collective); ///< elements: of a part where there are parts
 double busFactor(CollectiveKind kind, int ranks);  ///< bus bandwidth / algorithm bandwidth
@@ -68,7 +72,10 @@ struct BenchmarkRequest {
   /// How this process connects to the others, when each rank is a process: it has one rank and one device, by its
   /// number among the processes of its host. `devices` does not count then. Every process asks for the same.
   std::optional<BootstrapOptions> processes;
-  std::string peer; ///< `nccl`: another library, measured beside ours on CUDA devices; empty for none
+  HostOptions hosts;      ///< of processes that are, or play, several hosts
+  std::string hostModel;  ///< as parseHostModel takes it; empty: measured
+  int64_t hostChunks = 0; ///< HostPlanOptions::chunks
+  std::string peer;       ///< `nccl`: another library, measured beside ours on CUDA devices; empty for none
   PlanOptions plan;
   int iterations = 20, warmup = 1;
   /// Above 0: the calls are captured in a graph for each rank, which is replayed so often. Needs a driver with graphs.
@@ -91,12 +98,22 @@ struct BenchmarkTimes {
 };
 
 struct BenchmarkRow {
-  Plan plan;
+  Plan plan;                     ///< of ranks on several hosts: its collective alone
+  std::optional<HostPlan> hosts; ///< of ranks on several hosts
   BenchmarkTimes outOfPlace, inPlace;
   /// With the peer `nccl`. What it has wrong is beyond the tolerance of sums in another order.
   std::optional<BenchmarkTimes> ncclOutOfPlace, ncclInPlace;
   std::vector<PeerTraffic> links; ///< of one call, with BenchmarkRequest::links
+  const char *algorithm() const { return hosts ? hostAlgorithmName(hosts->algorithm) : plan.algorithm->name; }
 };
+
+/// Of ranks on several hosts.
+struct HostsDescription {
+  int hosts = 1;
+  std::string layout, transport, model; ///< `2 hosts of 2 ranks`, `unix sockets`, as parseHostModel takes it
+};
+
+class HostBenchmark;
 
 /// The group of one run with its devices.
 class CollectiveBenchmark {
@@ -108,14 +125,17 @@ public:
   int rank() const; ///< of this process; 0 when all ranks are of one
   std::vector<std::string> deviceNames() const;
   std::string deviceDescription() const; ///< of the first
-  std::string peerDescription() const;   ///< `NCCL 2.27.3 (libnccl.so.2)`; empty without one
+  std::optional<HostsDescription> hosts() const;
+  std::string peerDescription() const; ///< `NCCL 2.27.3 (libnccl.so.2)`; empty without one
   /// Throws Error{Environment} when the buffers do not fit this machine's memory, and what the group throws. Of
   /// processes: collective; times are those of the slowest rank, and wrong elements those of all.
   BenchmarkRow measure(int64_t bytes);
 
 private:
+  void joinProcesses(BenchmarkRequest request);
   struct State;
-  std::unique_ptr<State> state;
+  std::unique_ptr<State> state;                ///< null for several hosts
+  std::unique_ptr<HostBenchmark> severalHosts; ///< null for one
 };
 
 } // namespace heddle

@@ -258,7 +258,7 @@ Error Communicator::differenceError(const Operation &mine, const Operation *thei
     other = fmt::format("`{}` ({})", theirs->name(), theirs->plan().algorithm->name);
     notes.push_back("plan of the other: " + planKey(theirs->plan()));
   }
-  return inputError(fmt::format("launch {} of rank {} is `{}` ({}), but {} launched {} there", number, rank,
+  return inputError(fmt::format("launch {} of rank {} is `{}` ({}), but {} launched {} there", number, numberOf(rank),
                                 mine.name(), mine.plan().algorithm->name, who, other),
                     notes);
 }
@@ -460,6 +460,14 @@ void Communicator::endLocalWaits() {
   }
 }
 
+int Communicator::numberOf(int rank) const {
+  return processGroup ? processGroup->neighbours().numberOf(rank) : rank;
+}
+
+uint64_t Communicator::errorAddress(int rank) const {
+  return control->address(int(localIndex(rank))) + offsetof(Control, error);
+}
+
 std::string Communicator::failureReport(int rank) {
   Control seen{};
   size_t local = localIndex(rank);
@@ -475,11 +483,12 @@ std::string Communicator::failureReport(int rank) {
     if (error.tag > forgotten && error.tag <= forgotten + order.size())
       name = "`" + order[error.tag - 1 - forgotten]->name() + "`";
   }
+  bool isRank = error.peer < uint32_t(ranks());
   const char *why = PeerErrorReason(error.reason) == PeerErrorReason::Abort ? "was aborted while waiting" : "waited";
   return fmt::format("{}, launch {}: rank {} ({}) {} {:.3g} s for rank {} ({}), block {}: expected epoch {}, saw {}",
-                     name, error.tag, rank, deviceName(rank), why, double(error.elapsedNs) * 1e-9, error.peer,
-                     error.peer < uint32_t(ranks()) ? deviceName(int(error.peer)) : "?", error.block, error.expected,
-                     error.seen);
+                     name, error.tag, numberOf(rank), deviceName(rank), why, double(error.elapsedNs) * 1e-9,
+                     isRank ? numberOf(int(error.peer)) : int(error.peer), isRank ? deviceName(int(error.peer)) : "?",
+                     error.block, error.expected, error.seen);
 }
 
 void Communicator::synchronize() {

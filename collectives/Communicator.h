@@ -114,6 +114,10 @@ public:
   /// failure.
   void leave();
 
+  /// In the device memory of a rank of this process: the PeerError (binary/PeerAbi.h) of its first wait that failed, of
+  /// state Free until then. What follows in the rank's streams may look at it before it passes results on.
+  uint64_t errorAddress(int rank) const;
+
   /// Asks all waits to end now; those launches fail, and the group has failed for good.
   void abort();
   /// Of processes, with the words that the others get.
@@ -127,6 +131,7 @@ private:
   void makeStreams();
   size_t localIndex(int rank) const;
   std::string deviceName(int rank) const;
+  int numberOf(int rank) const; ///< for people, in a group of which this one is a part
   std::unique_ptr<SymmetricMemory> symmetricMemory(uint64_t sizeBytes, const char *name, Caching caching) const;
   void together(const std::function<void()> &work) const;
   void agreeOn(const Plan &plan, const std::string &key) const;

@@ -11,8 +11,9 @@ namespace heddle {
 
 std::unique_ptr<SymmetricMemory> Communicator::symmetricMemory(uint64_t sizeBytes, const char *name,
                                                                Caching caching) const {
-  return processGroup ? std::make_unique<SymmetricMemory>(*processGroup, sizeBytes, name, caching)
-                      : std::make_unique<SymmetricMemory>(devices, sizeBytes, name, caching);
+  bool isShared = processGroup && ranks() > 1;
+  return isShared ? std::make_unique<SymmetricMemory>(*processGroup, sizeBytes, name, caching)
+                  : std::make_unique<SymmetricMemory>(devices, sizeBytes, name, caching);
 }
 
 /// Processes go on when all have done it, or throw when one could not.

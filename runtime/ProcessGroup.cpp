@@ -17,6 +17,8 @@ ProcessGroup::ProcessGroup(Bootstrap &bootstrap, std::shared_ptr<Device> device,
     : own(std::move(device)), seconds(seconds), all(std::make_unique<Neighbours>(bootstrap, own->name(), seconds)) {
   readMembers();
   checkMembers();
+  if (ranks() == 1) // as one of several hosts
+    return;
   std::vector<std::string> problems;
   for (SharingKind each : commonSharing()) {
     std::string problem = check == Check::Now ? trySharing(each) : "";

@@ -20,7 +20,7 @@ public:
   int ranks() const { return neighbours().size(); }
   const std::shared_ptr<Device> &device() const { return own; }
   int computeUnits() const { return fewestUnits; } ///< of the device that has the fewest
-  SharingKind sharing() const { return kind; }
+  SharingKind sharing() const { return kind; }     ///< of more than one rank
   const std::string &deviceName(int rank) const { return members[size_t(rank)].device; }
   std::string describe(int rank) const { return neighbours().describe(rank); } ///< `rank 2 (host:2, pid 4711)`
   Neighbours &neighbours() const { return *all; }

@@ -25,6 +25,8 @@ constexpr const char *dependentName = "HEDDLE_CUDA_DEPENDENT_LAUNCH";
 constexpr const char *devicesName = "HEDDLE_DEVICES_PER_GPU";
 constexpr const char *hipName = "HEDDLE_HIP_LIBRARY";
 constexpr const char *heddleLibraryName = "HEDDLE_LIBRARY"; // of python/heddle/_library.py and nccl/Libraries.cpp
+constexpr const char *mpiName = "HEDDLE_MPI_LIBRARY";
+constexpr const char *addressName = "HEDDLE_HOST_ADDRESS";
 constexpr const char *ncclName = "HEDDLE_NCCL_LIBRARY";
 // Of libheddle_nccl.so (nccl/Settings.cpp), which is loaded into programs of others and reads them itself.
 constexpr const char *ncclBytesName = "HEDDLE_NCCL_BYTES";
@@ -49,6 +51,7 @@ constexpr const char *fileForm = "a file";
 constexpr const char *secretForm = "a text of 16 to 4096 bytes";
 constexpr const char *secretFileForm = "a file that only this user may read";
 constexpr const char *switchForm = "on or off";
+constexpr const char *addressForm = "the number of a network interface's address";
 constexpr const char *libraryForm = "a library's name or path";
 constexpr const char *ncclBytesForm = "bytes, an integer from 0 to 2^40";
 constexpr const char *ncclDeadlineForm = "seconds from 0.001 to 1000000";
@@ -259,6 +262,14 @@ std::string ncclLibrary() {
   return environmentText(ncclName).value_or(ncclDefault);
 }
 
+std::string mpiLibrary() {
+  return environmentText(mpiName).value_or("");
+}
+
+std::string hostAddress() {
+  return environmentText(addressName).value_or("");
+}
+
 std::string sharedSecret() {
   return environmentText(secretName).value_or("");
 }
@@ -289,6 +300,9 @@ std::vector<Knob> listKnobs() {
                    [] { devicesPerGpu(); }),
       describeKnob(hipName, libraryForm, hipLibraryDefault,
                    "the HIP runtime's library; read once, when a device is looked for", [] { hipLibrary(); }),
+      describeKnob(addressName, addressForm, "",
+                   "where ranks of other hosts connect to this one; empty: the address by which it reached rank 0",
+                   [] { hostAddress(); }),
       describeKnob(memoryName, memoryForm, "0", "memory of each host device", [] { hostMemoryBytes(); }),
       describeKnob(threadsName, threadsForm, defaultThreads(),
                    "threads of one launch at most, its stream's own included; read once, at the first launch",
@@ -297,6 +311,9 @@ std::vector<Knob> listKnobs() {
                    "seconds after which a launch that names no limit is stopped; on simulated devices, of waiting",
                    [] { launchTimeoutSeconds(); }),
       describeKnob(heddleLibraryName, libraryForm, "", "libheddle for the Python package and libheddle_nccl.so", [] {}),
+      describeKnob(mpiName, libraryForm, "",
+                   "MPI's library, for `--bootstrap mpi`; empty: that of the launcher's family first",
+                   [] { mpiLibrary(); }),
       describeKnob(ncclBytesName, ncclBytesForm, "",
                    "of libheddle_nccl.so: the largest collective that Heddle makes; empty: what the plans have packets "
                    "for",

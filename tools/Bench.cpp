@@ -28,6 +28,7 @@ whether its result is right; what fusion saves in HLO modules
   heddle bench all-reduce -b 4K -e 4K --algorithm two_shot_pull --csv > rows.csv
   heddle bench all-reduce -b 1K -e 1M -f 4 --processes 4
   torchrun --nproc-per-node 4 --no-python heddle bench all-reduce --bootstrap env
+  mpirun -n 4 heddle bench all-reduce -b 1K -e 1M -f 4 --bootstrap mpi
   heddle bench examples/layer.hlo
   heddle bench kernel:fp8_rowwise_2d --shape M=16640,K=5120 --shape M=32768,K=7168 --device cuda -n 100
 
@@ -44,8 +45,12 @@ whether its result is right; what fusion saves in HLO modules
   -d, --datatype NAME       f32 (the default), bf16, f16, i32, ui8, f8E4M3FN, ...; nccl's names also
   --devices N               ranks, 1 to 8; default 4
   --processes N             ranks, each a process of its own, which this one starts, 1 to 8; instead of --devices
-  --bootstrap ADDRESS       this process is one of the ranks: env (started by torchrun, srun), unix:PATH, unix:@NAME or
-                            tcp:ADDRESS:PORT with --rank R --processes N; rank 0 prints
+  --bootstrap ADDRESS       this process is one of the ranks: env (started by torchrun, srun), mpi (by mpirun),
+                            unix:PATH, unix:@NAME or tcp:ADDRESS:PORT with --rank R --processes N; rank 0 prints
+  --hosts M                 of processes on one machine: as many groups of them play hosts, which share no memory
+  --transport NAME          between hosts: loopback (unix sockets), tcp or mpi; default what fits
+  --host-model A,B,C,D      microseconds and MB/s of a step within a host, then between hosts; default measured
+  --chunks N                of an all-reduce between hosts; --algorithm: hosts_whole, hosts_shards, hosts_pieces
   --device NAME             whose devices: host (the default), cuda, hip, sim:gfx942 or sim:gfx950
   --peer nccl               time NCCL as well, in this process, on the same buffers; GPUs
   --algorithm NAME          instead of the plan's choice; `heddle inspect COLLECTIVE` shows that
@@ -71,6 +76,8 @@ whether its result is right; what fusion saves in HLO modules
 
 Columns, sizes and factors are those of nccl-tests. Exit code 1 when an element is wrong.
 )";
+
+constexpr int maxHosts = 64;
 
 /// One line on the terminal that is written over.
 void showProgress(const std::string &text) {
@@ -136,6 +143,30 @@ int measureOnly(CollectiveBenchmark &benchmark, const std::vector<int64_t> &size
   return isWrong ? int(ErrorClass::WrongResult) : 0;
 }
 
+/// What can be refused before processes are started.
+void checkHosts(const BenchVerbRequest &request, int64_t largest) {
+  const BenchmarkRequest &run = request.run;
+  bool hasProcesses = request.ranks.starts() || run.processes;
+  if (!request.hostsOption.empty() && !hasProcesses)
+    throw inputError(fmt::format("`{}` is for ranks that are processes", request.hostsOption),
+                     {"give `--processes N` too, or `--bootstrap`"});
+  HostModel model = run.hostModel.empty() ? HostModel() : parseHostModel(run.hostModel);
+  if (run.processes || !run.hosts.hosts)
+    return;
+  if (run.hosts.hosts > run.devices)
+    throw inputError(fmt::format("`--hosts {}` and `--processes {}`: each host has one process at least",
+                                 run.hosts.hosts, run.devices));
+  if (run.hosts.transport == TransportKind::Mpi)
+    throw inputError("`--transport mpi` is for processes that mpirun has started",
+                     {"mpirun -n 4 heddle bench all-reduce --bootstrap mpi --hosts 2"});
+  std::vector<std::string> hosts;
+  for (int rank = 0; rank < run.devices; ++rank)
+    hosts.push_back(std::to_string(rank * run.hosts.hosts / run.devices));
+  if (run.hosts.hosts > 1)
+    makeHostPlan(hostCollectiveOfSize(run.kind, run.type, run.reduction, run.devices, largest), layOutHosts(hosts, 0),
+                 model, {run.plan.algorithm, run.hostChunks});
+}
+
 int benchVerb(BenchVerbRequest &request) {
   if (request.inputs.empty())
     throw inputError("no collective: `heddle bench` wants one, as in `heddle bench all-reduce`",
@@ -174,16 +205,18 @@ int benchVerb(BenchVerbRequest &request) {
   if (shows)
     run.progress = showProgress;
   // What can be refused is refused before anything is printed.
+  checkHosts(request, sizes.back());
   Collective largest = collectiveOfSize(run.kind, run.type, run.reduction, run.devices, sizes.back());
-  if (!run.processes)
+  if (!run.processes && run.hosts.hosts <= 1)
     planFor(largest, run.driver, run.plan);
   if (request.ranks.starts())
     return runRanks(request.ranks.processes);
   CollectiveBenchmark benchmark(run);
   if (benchmark.rank() != 0)
     return measureOnly(benchmark, sizes);
-  BenchReport report(request, {benchmark.deviceNames(), benchmark.deviceDescription(), benchmark.peerDescription()},
-                     sizes);
+  BenchReport report(
+      request, {benchmark.deviceNames(), benchmark.deviceDescription(), benchmark.peerDescription(), benchmark.hosts()},
+      sizes);
   for (int64_t size : sizes) {
     BenchmarkRow row;
     try {
@@ -227,6 +260,13 @@ void addBench(CLI::App &program, VerbAction &action) {
   addInteger("--devices", "--devices", &request->run.devices, 1, 8);
   addInteger("-G,--cudagraph", "--cudagraph", &request->run.graphReplays, 0, 100000);
   addRankOptions(*verb, request->ranks);
+  addInteger("--hosts", "--hosts", &request->run.hosts.hosts, 1, maxHosts);
+  verb->add_option_function<std::string>(
+      "--transport", [request](const std::string &text) { request->run.hosts.transport = parseTransport(text); });
+  verb->add_option("--host-model", request->run.hostModel);
+  verb->add_option_function<std::string>("--chunks", [request](const std::string &text) {
+    request->run.hostChunks = parseIntegerOption("--chunks", text, 1, int(HostPlan::mostChunks));
+  });
   addPlanOptions(*verb, request->run.plan);
   verb->add_option("-o,--op", request->reduction);
   verb->add_option("-d,--datatype", request->datatype);
@@ -243,10 +283,14 @@ void addBench(CLI::App &program, VerbAction &action) {
   addLibraryOptions(*verb, request->library, request->shapes);
   verb->callback([request, verb, &action] {
     for (const char *name :
-         {"--minbytes", "--maxbytes", "--stepbytes", "--stepfactor", "--op", "--datatype", "--peer", "--blocks",
-          "--warps", "--tile", "--round", "--packets", "--links", "--processes", "--bootstrap", "--rank"})
+         {"--minbytes",  "--maxbytes", "--stepbytes", "--stepfactor", "--op",         "--datatype", "--peer",
+          "--blocks",    "--warps",    "--tile",      "--round",      "--packets",    "--links",    "--processes",
+          "--bootstrap", "--rank",     "--hosts",     "--transport",  "--host-model", "--chunks"})
       if (verb->get_option(name)->count() && request->collectiveOption.empty())
         request->collectiveOption = name;
+    for (const char *name : {"--hosts", "--transport", "--host-model", "--chunks"})
+      if (verb->get_option(name)->count() && request->hostsOption.empty())
+        request->hostsOption = name;
     request->checksGiven = verb->get_option("--check")->count() > 0;
     request->devicesGiven = verb->get_option("--devices")->count() > 0;
     action = [request] { return benchVerb(*request); };

@@ -60,6 +60,12 @@ BenchReport::BenchReport(const BenchVerbRequest &request, const Machine &machine
   json["devices"] = machine.devices;
   json["processes"] = request.run.processes ? machine.devices.size() : 1;
   json["description"] = machine.description;
+  if (machine.hosts) {
+    json["hosts"] = machine.hosts->hosts;
+    json["layout"] = machine.hosts->layout;
+    json["transport"] = machine.hosts->transport;
+    json["model"] = machine.hosts->model;
+  }
   if (hasPeer())
     json["peer"] = machine.peer;
   json["iterations"] = request.run.iterations;
@@ -89,6 +95,9 @@ void BenchReport::printHeader(const Machine &machine, const std::vector<int64_t>
                                  request.run.processes ? ", each a process," : "", request.run.driver,
                                  machine.description, sizes.front(), request.last ? request.last : request.first, steps,
                                  request.run.warmup, request.run.iterations, request.run.checks);
+  if (machine.hosts)
+    text += fmt::format("# {}, joined by {}; model {}\n", machine.hosts->layout, machine.hosts->transport,
+                        machine.hosts->model);
   if (hasPeer()) {
     text +=
         fmt::format("# {}: the same process and buffers, which are not registered; NCCL_NVLS_ENABLE=0\n", machine.peer);
@@ -166,14 +175,14 @@ void BenchReport::add(const BenchmarkRow &row) {
   else if (request.csv)
     printData(fmt::format(
         "{},{},{},{},{},{},{},{},{}{}{},{},{},{}\n", sizeColumn(c), countColumn(c), elementTypeName(c.type),
-        reductionText(), root(), row.plan.algorithm->name, row.plan.blocks, formatCsv(row.outOfPlace),
-        formatCsv(row.inPlace), formatPeerCsv(row.outOfPlace, row.ncclOutOfPlace),
-        formatPeerCsv(row.inPlace, row.ncclInPlace), packetsText(row.plan), row.plan.warps, row.plan.tileElements));
+        reductionText(), root(), row.algorithm(), row.plan.blocks, formatCsv(row.outOfPlace), formatCsv(row.inPlace),
+        formatPeerCsv(row.outOfPlace, row.ncclOutOfPlace), formatPeerCsv(row.inPlace, row.ncclInPlace),
+        packetsText(row.plan), row.plan.warps, row.plan.tileElements));
   else
     printData(fmt::format("{:>12}  {:>12}  {:>8}  {:>6}  {:>6}{}{}  {}\n", sizeColumn(c), countColumn(c),
                           elementTypeName(c.type), reductionText(), root(),
                           formatTimes(row.outOfPlace, row.ncclOutOfPlace), formatTimes(row.inPlace, row.ncclInPlace),
-                          row.plan.algorithm->name) +
+                          row.algorithm()) +
               formatLinks(row));
 }
 
@@ -184,13 +193,17 @@ nlohmann::ordered_json BenchReport::rowAsJson(const BenchmarkRow &row) const {
                                 {"type", elementTypeName(c.type)},
                                 {"redop", reductionText()},
                                 {"root", root()},
-                                {"algorithm", row.plan.algorithm->name},
+                                {"algorithm", row.algorithm()},
                                 {"packets", packetsText(row.plan)},
                                 {"blocks", row.plan.blocks},
                                 {"warps", row.plan.warps},
                                 {"tileElements", row.plan.tileElements},
                                 {"outOfPlace", timesAsJson(row.outOfPlace)},
                                 {"inPlace", timesAsJson(row.inPlace)}};
+  if (row.hosts) {
+    all["chunks"] = row.hosts->chunks.size();
+    all["modelUs"] = row.hosts->microseconds;
+  }
   auto addPeer = [&](nlohmann::ordered_json &into, const BenchmarkTimes &times, const PeerTimes &peer) {
     if (!peer)
       return;
@@ -250,9 +263,8 @@ void BenchReport::writePicture() const {
     table.front().insert(table.front().end(), {"NCCL p50 (us)", "NCCL / ours"});
   for (const BenchmarkRow &row : drawn) {
     auto number = [](double value) { return fmt::format("{:.2f}", value); };
-    table.push_back({std::to_string(sizeColumn(row.plan.collective)), row.plan.algorithm->name,
-                     number(row.outOfPlace.p50), number(row.outOfPlace.busBandwidth), number(row.inPlace.p50),
-                     number(row.inPlace.busBandwidth)});
+    table.push_back({std::to_string(sizeColumn(row.plan.collective)), row.algorithm(), number(row.outOfPlace.p50),
+                     number(row.outOfPlace.busBandwidth), number(row.inPlace.p50), number(row.inPlace.busBandwidth)});
     if (const PeerTimes &peer = row.ncclOutOfPlace)
       table.back().insert(table.back().end(), {number(peer->p50), number(ratioOf(row.outOfPlace, *peer))});
   }

@@ -14,6 +14,7 @@ namespace heddle {
 struct BenchVerbRequest {
   std::vector<std::string> inputs; ///< a collective's name or modules' files
   std::string collectiveOption;    ///< the first option given that only a collective has
+  std::string hostsOption;         ///< the first that only ranks on several hosts have
   bool devicesGiven = false, checksGiven = false;
   LibraryRequest library; ///< of kernels of the library
   std::vector<std::string> shapes, libraryArguments;
@@ -40,6 +41,7 @@ public:
     std::vector<std::string> devices;
     std::string description; ///< of the devices
     std::string peer;        ///< of the library that is measured beside ours; empty for none
+    std::optional<HostsDescription> hosts = {};
   };
   /// Prints what comes before the rows. `sizes` are all that will be measured.
   BenchReport(const BenchVerbRequest &request, const Machine &machine, const std::vector<int64_t> &sizes);

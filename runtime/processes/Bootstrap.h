@@ -23,6 +23,10 @@ public:
   /// order. A call ends within its deadline, at most half a second later, or throws Error{Environment} naming the
   /// ranks that did not come; the bootstrap has failed then, and every later call throws. Not for several threads.
   virtual std::vector<std::string> allGather(std::string_view mine, double seconds) = 0;
+  /// For people: of a bootstrap of some ranks of a larger group, the number that a rank has there.
+  virtual int numberOf(int rank) const { return rank; }
+  /// Of the network interface by which this process reached the others; empty where that was none.
+  virtual std::string localAddress() const { return ""; }
   /// Connections that were refused so far, because they did not come from a process of the group.
   virtual int refused() const { return 0; }
 };
@@ -36,7 +40,8 @@ makeBootstrap(int rank, int size,
 struct BootstrapOptions {
   /// `unix:PATH`, a socket in a folder of mode 0700; `unix:@NAME`, a socket without a file; `tcp:ADDRESS:PORT`, an
   /// address of a network interface of rank 0, which needs a secret; `inherited:N[,N...]`, open sockets: of rank 0 one
-  /// to each other rank in their order, of the others one to rank 0; `env`, as the launcher's variables say.
+  /// to each other rank in their order, of the others one to rank 0; `env`, as the launcher's variables say; `mpi`, the
+  /// ranks of MPI_COMM_WORLD (runtime/processes/Mpi.h).
   std::string address;
   int rank = -1, size = 0; ///< as the launcher's variables say when not given
   std::string job;         ///< ranks of another job are refused; at most 256 bytes

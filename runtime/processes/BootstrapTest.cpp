@@ -135,7 +135,7 @@ TEST(Bootstraps, OtherProcessesAreRefusedAndCounted) {
   std::string address = freshName();
   SocketAddress parsed = SocketAddress::parse(address);
   std::string version = encodeFrame(FrameKind::Hello, "x"), damaged = version;
-  version[4] = 2;
+  version[4] = 1;
   damaged.back() = 'y';
   const std::vector<std::string> messages = {version,
                                              damaged,
@@ -168,7 +168,7 @@ TEST(Bootstraps, OtherProcessesAreRefusedAndCounted) {
     return gatherTwice(*bootstrap);
   });
   EXPECT_EQ(said, std::vector<std::string>(2, "+"));
-  EXPECT_CONTAINS(versionAnswer, "speaks version 2 of the protocol between processes, this one version 1");
+  EXPECT_CONTAINS(versionAnswer, "speaks version 1 of the protocol between processes, this one version 2");
   EXPECT_GE(refused, 40);
 }
 

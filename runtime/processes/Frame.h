@@ -10,7 +10,7 @@
 namespace heddle {
 
 /// Processes of different versions refuse each other.
-inline constexpr uint16_t processProtocolVersion = 1;
+inline constexpr uint16_t processProtocolVersion = 2;
 inline constexpr size_t frameHeaderBytes = 16;
 
 enum class FrameKind : uint16_t {

@@ -3,6 +3,7 @@
 #include "runtime/processes/NeighbourSockets.h"
 #include "runtime/processes/Handshake.h"
 #include "runtime/processes/Secret.h"
+#include "runtime/processes/StreamSockets.h"
 #include "support/File.h"
 #include "support/Sha256.h"
 #include <cerrno>
@@ -18,7 +19,7 @@
 namespace heddle {
 namespace {
 
-constexpr size_t tokenBytes = 32, mostLabelBytes = 256;
+constexpr size_t tokenBytes = 32, mostLabelBytes = 256, mostHostBytes = 128;
 constexpr int packetSocket = SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK;
 
 /// What a rank tells the others about itself. A name without a file says nothing by itself: who introduces himself
@@ -44,7 +45,7 @@ struct Invitation {
     one.identity.pid = int(fields.number(INT32_MAX));
     one.identity.user = unsigned(fields.number(UINT32_MAX));
     one.identity.label = fields.text(mostLabelBytes);
-    one.identity.host = fields.text(64);
+    one.identity.host = fields.text(mostHostBytes);
     one.identity.pidNamespace = fields.text(64);
     one.name = fields.text(64);
     one.token = fields.text(tokenBytes);
@@ -52,11 +53,6 @@ struct Invitation {
     return one;
   }
 };
-
-std::string bootId() {
-  std::string text = readFile("/proc/sys/kernel/random/boot_id");
-  return text.substr(0, text.find('\n'));
-}
 
 std::string pidNamespace() {
   struct stat facts{};
@@ -73,9 +69,10 @@ sockaddr_un abstractName(const std::string &name, socklen_t &size) {
 
 class Mesh {
 public:
-  Mesh(Bootstrap &bootstrap, const std::string &label, double seconds)
-      : bootstrap(bootstrap), deadline(seconds), seconds(seconds), own(bootstrap.rank()) {
-    mine.identity = {::getpid(), unsigned(::geteuid()), label.substr(0, mostLabelBytes), bootId(), pidNamespace()};
+  Mesh(Bootstrap &bootstrap, const std::string &label, double seconds, const HostPlace *place)
+      : bootstrap(bootstrap), deadline(seconds), seconds(seconds), own(bootstrap.rank()), place(place) {
+    mine.identity = {::getpid(), unsigned(::geteuid()), label.substr(0, mostLabelBytes),
+                     place ? place->host.substr(0, mostHostBytes) : bootId(), pidNamespace()};
     mine.name = "heddle-" + hexText(randomBytes(16));
     mine.token = randomBytes(tokenBytes);
     result.sockets.resize(size_t(bootstrap.size()));
@@ -83,30 +80,34 @@ public:
 
   // A step that fails on one rank is an error on all: none waits for what cannot come.
   MeshedSockets make() {
-    std::vector<std::string> texts = together([&] { listen(); }, mine.encode());
-    together([&] { read(texts); });
-    together([&] { connect(); }); // also introduces this rank, so that no rank waits in the next step
-    together([&] { accept(); });
+    std::vector<std::string> texts = step([&] { listen(); }, mine.encode());
+    step([&] { read(texts); });
+    step([&] { connect(); }); // also introduces this rank, so that no rank waits in the next step
+    step([&] { accept(); });
+    if (place)
+      connectHosts();
     return std::move(result);
   }
 
 private:
-  template <typename Work>
-  std::vector<std::string> together(Work work, const std::string &good = "") {
-    std::string text = "+" + good;
-    try {
+  std::vector<std::string> step(const std::function<void()> &work, const std::string &good = "") {
+    return together(bootstrap, seconds, [&] {
       work();
-    } catch (const Error &error) {
-      text = "-" + std::string(error.what());
-    }
-    std::vector<std::string> texts = bootstrap.allGather(text, seconds);
-    for (size_t rank = 0; rank < texts.size(); ++rank)
-      if (!texts[rank].starts_with('+'))
-        throw environmentError(fmt::format("rank {} cannot join the group: {}", rank,
-                                           texts[rank].empty() ? "it says nothing" : texts[rank].substr(1)));
-    for (std::string &each : texts)
-      each.erase(0, 1);
-    return texts;
+      return good;
+    });
+  }
+
+  bool isNear(int rank) const { return result.identities[size_t(rank)].host == mine.identity.host; }
+
+  void connectHosts() {
+    std::vector<bool> far;
+    for (int rank = 0; rank < bootstrap.size(); ++rank)
+      far.push_back(!isNear(rank));
+    PairedSockets pairs = connectPairs(bootstrap, far, *place, seconds);
+    result.refused += pairs.refused;
+    for (int rank = 0; rank < bootstrap.size(); ++rank)
+      if (far[size_t(rank)])
+        result.sockets[size_t(rank)] = std::move(pairs.sockets[size_t(rank)]);
   }
 
   void listen() {
@@ -122,11 +123,11 @@ private:
     for (int rank = 0; rank < bootstrap.size(); ++rank) {
       invitations.push_back(Invitation::decode(texts[size_t(rank)], rank));
       const ProcessIdentity &its = invitations.back().identity;
-      if (its.host != mine.identity.host)
+      if (!place && its.host != mine.identity.host)
         throw environmentError(
             fmt::format("rank {} is on another host: boot id {}, this one has {}", rank, its.host, mine.identity.host),
-            {"a group is one of processes of one host"});
-      if (its.user != mine.identity.user)
+            {"a group without a place for hosts is of processes of one host"});
+      if (!place && its.user != mine.identity.user)
         throw environmentError(
             fmt::format("rank {} is of user {}, this one of user {}", rank, its.user, mine.identity.user));
       result.identities.push_back(its);
@@ -135,6 +136,8 @@ private:
 
   void connect() {
     for (int rank = 0; rank < own; ++rank) {
+      if (!isNear(rank))
+        continue;
       const Invitation &host = invitations[size_t(rank)];
       FileDescriptor &socket = result.sockets[size_t(rank)];
       socklen_t size = 0;
@@ -170,7 +173,7 @@ private:
     }
     listener.reset();
     for (int rank = own + 1; rank < bootstrap.size(); ++rank)
-      if (!result.sockets[size_t(rank)])
+      if (isNear(rank) && !result.sockets[size_t(rank)])
         throw environmentError(fmt::format("rank {} did not introduce itself to rank {}", rank, own));
   }
 
@@ -186,7 +189,8 @@ private:
       uint64_t rank = fields.number();
       bool knows = equalInConstantTime(fields.text(tokenBytes), mine.token);
       fields.end();
-      bool isNew = rank > uint64_t(own) && rank < uint64_t(bootstrap.size()) && !result.sockets[size_t(rank)];
+      bool isNew = rank > uint64_t(own) && rank < uint64_t(bootstrap.size()) && !result.sockets[size_t(rank)] &&
+                   isNear(int(rank));
       return knows && isNew ? int(rank) : -1;
     } catch (const Error &) {
       return -1;
@@ -197,6 +201,7 @@ private:
   const Deadline deadline;
   const double seconds;
   const int own;
+  const HostPlace *place; ///< null: all on one host
   Invitation mine;
   FileDescriptor listener;
   std::vector<Invitation> invitations;
@@ -205,8 +210,13 @@ private:
 
 } // namespace
 
-MeshedSockets meshSockets(Bootstrap &bootstrap, const std::string &label, double seconds) {
-  return Mesh(bootstrap, label, seconds).make();
+std::string bootId() {
+  std::string text = readFile("/proc/sys/kernel/random/boot_id");
+  return text.substr(0, text.find('\n'));
+}
+
+MeshedSockets meshSockets(Bootstrap &bootstrap, const std::string &label, double seconds, const HostPlace *place) {
+  return Mesh(bootstrap, label, seconds, place).make();
 }
 
 FileDescriptor openProcess(int socket) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The sockets between the processes of one host: how they are made, and the packets that go through them, each one
-// frame with at most a few file descriptors.
+// The sockets between the processes of a group: how they are made, and the packets that go through those of one host,
+// each one frame with at most a few file descriptors.
 #pragma once
 #include "runtime/processes/Neighbours.h"
 #include "runtime/processes/Sockets.h"
@@ -12,7 +12,7 @@ struct ProcessIdentity {
   int pid = 0;
   unsigned user = 0;
   std::string label;        ///< of the owner: its device
-  std::string host;         ///< the boot id of its system
+  std::string host;         ///< the boot id of its system, or HostPlace::host
   std::string pidNamespace; ///< in which `pid` counts
 };
 
@@ -22,8 +22,12 @@ struct MeshedSockets {
   int refused = 0;
 };
 
-/// Collective. Throws Error{Environment} on every rank when one of them cannot reach another.
-MeshedSockets meshSockets(Bootstrap &bootstrap, const std::string &label, double seconds);
+/// Collective. Throws Error{Environment} on every rank when one of them cannot reach another; without a place also when
+/// they are on several hosts. Sockets between ranks of different hosts are streams.
+MeshedSockets meshSockets(Bootstrap &bootstrap, const std::string &label, double seconds, const HostPlace *place);
+
+/// The boot id of this system.
+std::string bootId();
 
 /// A descriptor that can be read when the process at the other end of the socket has ended; invalid where the system
 /// gives none.

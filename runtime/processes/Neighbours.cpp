@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// One thread reads all sockets; other threads wait for what it stores. A process that ends closes its sockets,
+// One thread reads all sockets; other threads wait for what it stores. On one host sockets pass packets, between hosts
+// they are streams of frames. A process that ends closes its sockets,
 // unless a child of it holds them too: therefore a descriptor of the process itself is watched as well, where the
 // system gives one.
 #include "runtime/processes/Neighbours.h"
@@ -22,12 +23,14 @@ struct Neighbours::State {
   struct Peer {
     ProcessIdentity identity;
     FileDescriptor socket, process;
+    std::unique_ptr<FrameReader> stream; ///< of a socket to another host, which has no packets
     std::deque<Message> inbox;
     bool left = false, closed = false;
   };
 
   void watch();
   bool readPeer(int rank);
+  PacketState receive(int rank, std::optional<Packet> &packet);
   void take(int rank, Packet packet);
   void close(int rank);
   void fail(GroupFailure seen);
@@ -38,6 +41,7 @@ struct Neighbours::State {
   std::vector<int> missing() const;
 
   int own = 0, size = 1, refused = 0;
+  std::vector<int> numbers; ///< Bootstrap::numberOf, by rank
   const pid_t creator = ::getpid();
   std::vector<Peer> peers; ///< by rank; that of the own rank has no socket
   FileDescriptor stop;
@@ -48,20 +52,26 @@ struct Neighbours::State {
   std::optional<GroupFailure> failure;
   bool failing = false; ///< the others are being told
   std::atomic<bool> hasSaidGoodbye = false;
-  std::mutex exchanging, calling;
-  std::function<void()> callback; ///< under `calling`
+  std::mutex exchanging, calling, sending; ///< `sending`: of frames in streams
+  std::function<void()> callback;          ///< under `calling`
 };
 
 std::string Neighbours::State::describe(int rank) const {
   const ProcessIdentity &identity = peers[size_t(rank)].identity;
-  return fmt::format("rank {} ({}, pid {})", rank, identity.label, identity.pid);
+  return fmt::format("rank {} ({}, pid {})", numbers[size_t(rank)], identity.label, identity.pid);
 }
 
 Neighbours::Neighbours(Bootstrap &bootstrap, const std::string &label, double seconds)
+    : Neighbours(bootstrap, label, seconds, nullptr) {}
+
+Neighbours::Neighbours(Bootstrap &bootstrap, const std::string &label, double seconds, const HostPlace &place)
+    : Neighbours(bootstrap, label, seconds, &place) {}
+
+Neighbours::Neighbours(Bootstrap &bootstrap, const std::string &label, double seconds, const HostPlace *place)
     : state(std::make_unique<State>()) {
   state->own = bootstrap.rank();
   state->size = bootstrap.size();
-  MeshedSockets mesh = meshSockets(bootstrap, label, seconds);
+  MeshedSockets mesh = meshSockets(bootstrap, label, seconds, place);
   state->refused = bootstrap.refused() + mesh.refused;
   state->peers.resize(size_t(state->size));
   for (int rank = 0; rank < state->size; ++rank) {
@@ -69,7 +79,11 @@ Neighbours::Neighbours(Bootstrap &bootstrap, const std::string &label, double se
     peer.identity = mesh.identities[size_t(rank)];
     peer.socket = std::move(mesh.sockets[size_t(rank)]);
     peer.closed = rank == state->own;
-    if (rank != state->own)
+    state->numbers.push_back(bootstrap.numberOf(rank));
+    bool isRemote = peer.identity.host != mesh.identities[size_t(state->own)].host;
+    if (isRemote)
+      peer.stream = std::make_unique<FrameReader>(state->describe(rank), mostBytes);
+    else if (rank != state->own)
       peer.process = openProcess(peer.socket.get());
   }
   state->stop.reset(::eventfd(0, EFD_CLOEXEC));
@@ -104,6 +118,9 @@ int Neighbours::refused() const {
 }
 std::string Neighbours::describe(int rank) const {
   return state->describe(rank);
+}
+int Neighbours::numberOf(int rank) const {
+  return state->numbers[size_t(rank)];
 }
 int Neighbours::processId(int rank) const {
   return state->peers[size_t(rank)].identity.pid;
@@ -151,12 +168,23 @@ void Neighbours::State::close(int rank) {
                       describe(rank))});
 }
 
+PacketState Neighbours::State::receive(int rank, std::optional<Packet> &packet) {
+  Peer &peer = peers[size_t(rank)];
+  if (!peer.stream)
+    return receivePacket(peer.socket.get(), describe(rank), packet);
+  ReadState result = readFrame(peer.socket.get(), *peer.stream);
+  if (result != ReadState::Complete)
+    return result == ReadState::Closed ? PacketState::Closed : PacketState::Nothing;
+  packet = Packet{peer.stream->take(), {}};
+  return PacketState::Received;
+}
+
 /// Everything that has come; false when the connection is closed.
 bool Neighbours::State::readPeer(int rank) {
   for (;;) {
     try {
       std::optional<Packet> packet;
-      PacketState result = receivePacket(peers[size_t(rank)].socket.get(), describe(rank), packet);
+      PacketState result = receive(rank, packet);
       if (result != PacketState::Received)
         return result == PacketState::Nothing;
       take(rank, std::move(*packet));
@@ -232,9 +260,19 @@ void Neighbours::State::notify() {
 void Neighbours::State::sendToAll(FrameKind kind, const std::string &body, const std::vector<int> &files,
                                   const Deadline &deadline) {
   std::string frame = encodeFrame(kind, body);
-  for (Peer &peer : peers)
-    if (peer.socket)
+  for (Peer &peer : peers) {
+    if (!peer.socket)
+      continue;
+    if (!peer.stream) {
       sendPacket(peer.socket.get(), frame, files, deadline);
+      continue;
+    }
+    std::lock_guard lock(sending);
+    try {
+      sendAll(peer.socket.get(), frame, "", deadline);
+    } catch (const Error &) { // the thread that reads sees its end
+    }
+  }
 }
 
 std::vector<int> Neighbours::State::missing() const {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The processes of a group on one host: a unix socket between any two for the life of the group, by which they pass
-// bytes and file descriptors, hear of each other's death and goodbye, and end what the others wait for.
+// The processes of a group: a socket between any two for the life of the group, by which they pass bytes, on one host
+// also file descriptors, hear of each other's death and goodbye, and end what the others wait for.
 #pragma once
 #include "runtime/processes/Bootstrap.h"
 #include "support/Error.h"
@@ -22,6 +22,13 @@ struct GroupFailure {
   std::string text;
 };
 
+/// What a process of a group of several hosts says of its own.
+struct HostPlace {
+  std::string host;    ///< equal for the processes that share memory; at most 128 bytes
+  bool tcp = false;    ///< how those of different hosts connect: by TCP, else by unix sockets; equal on all ranks
+  std::string address; ///< of tcp: the number of an interface of this host
+};
+
 class Neighbours {
 public:
   static constexpr size_t mostBytes = 48 << 10; ///< of one rank in one exchange
@@ -30,6 +37,8 @@ public:
   /// Collective. `label` names this rank to people: its device. Throws Error{Environment} on every rank: when processes
   /// are on different hosts or in different network namespaces, of different users, or missing at the deadline.
   Neighbours(Bootstrap &bootstrap, const std::string &label, double seconds);
+  /// The same of a group whose processes may be on several hosts.
+  Neighbours(Bootstrap &bootstrap, const std::string &label, double seconds, const HostPlace &place);
   /// Tells the others that this rank leaves. Does not wait for them. In a forked process: does nothing: the descriptors
   /// stay open until that process ends.
   ~Neighbours();
@@ -39,13 +48,15 @@ public:
   /// `rank 2 (host:2, pid 4711)`
   std::string describe(int rank) const;
   int processId(int rank) const;
-  int refused() const; ///< connections that did not come from a process of the group
+  int numberOf(int rank) const; ///< Bootstrap::numberOf
+  int refused() const;          ///< connections that did not come from a process of the group
 
   struct Message {
     std::string bytes;
     std::vector<FileDescriptor> files; ///< of other ranks; none of this rank's own
   };
   /// What each rank gave, by rank: bytes and descriptors, which stay the caller's. Collective; one thread at a time.
+  /// Descriptors do not come to other hosts.
   /// Throws Error{Environment} when the group has failed before all gave theirs, a rank has left, or some are silent
   /// until the deadline; the group has failed then.
   std::vector<Message> exchange(const std::string &mine, const std::vector<int> &files, double seconds);
@@ -67,6 +78,7 @@ public:
   void onChange(std::function<void()> function);
 
 private:
+  Neighbours(Bootstrap &bootstrap, const std::string &label, double seconds, const HostPlace *place);
   struct State;
   std::unique_ptr<State> state;
 };

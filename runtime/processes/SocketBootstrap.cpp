@@ -3,12 +3,16 @@
 #include "runtime/processes/SocketBootstrap.h"
 #include "runtime/processes/Handshake.h"
 #include "runtime/processes/Launcher.h"
+#include "runtime/processes/Mpi.h"
 #include "runtime/processes/Secret.h"
 #include "runtime/processes/Sockets.h"
+#include <arpa/inet.h>
 #include <charconv>
 #include <fcntl.h>
 #include <fmt/format.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 
 namespace heddle {
 namespace {
@@ -94,7 +98,7 @@ BootstrapOptions complete(BootstrapOptions options) {
     if (asksLauncher && facts.address.empty())
       throw inputError(fmt::format("{} says rank and size, but no address for {} processes{}", facts.launcher,
                                    options.size, facts.oneHost ? "" : " of several hosts"),
-                       {"give an address that rank 0 listens at, as `tcp:ADDRESS:PORT`"});
+                       {"give an address that rank 0 listens at, as `tcp:ADDRESS:PORT`, or `mpi`"});
     if (asksLauncher)
       options.address = facts.address;
   }
@@ -116,6 +120,8 @@ std::unique_ptr<Bootstrap> makeBootstrap(int rank, int size, CallbackBootstrap::
 }
 
 std::unique_ptr<Bootstrap> makeBootstrap(const BootstrapOptions &given) {
+  if (given.address == "mpi")
+    return makeMpiBootstrap(given);
   BootstrapOptions options = complete(given);
   if (options.address.starts_with("inherited:"))
     return std::make_unique<SocketBootstrap>(options.rank, options.size,
@@ -152,6 +158,19 @@ SocketBootstrap::SocketBootstrap(int rank, int size, std::vector<FileDescriptor>
   for (size_t link = 0; link < links.size(); ++link)
     readers.emplace_back(fmt::format("rank {}", own == 0 ? link + 1 : 0),
                          own == 0 ? mostBytes + 64 : mostAllBytes(size));
+}
+
+std::string SocketBootstrap::localAddress() const {
+  sockaddr_storage address{};
+  socklen_t size = sizeof address;
+  char text[INET6_ADDRSTRLEN] = "";
+  if (links.empty() || ::getsockname(links[0].get(), reinterpret_cast<sockaddr *>(&address), &size) != 0)
+    return "";
+  if (address.ss_family == AF_INET)
+    ::inet_ntop(AF_INET, &reinterpret_cast<sockaddr_in *>(&address)->sin_addr, text, sizeof text);
+  else if (address.ss_family == AF_INET6)
+    ::inet_ntop(AF_INET6, &reinterpret_cast<sockaddr_in6 *>(&address)->sin6_addr, text, sizeof text);
+  return text;
 }
 
 std::vector<std::string> SocketBootstrap::allGather(std::string_view mine, double seconds) {

@@ -16,6 +16,7 @@ public:
   int rank() const override { return own; }
   int size() const override { return count; }
   int refused() const override { return refusals; }
+  std::string localAddress() const override;
   std::vector<std::string> allGather(std::string_view mine, double seconds) override;
 
   /// For tests: the texts of an `All` frame. Throws as FieldReader.

@@ -1,0 +1,276 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Two streams: kernels in that of the host's group, exchanges in one of the transport's. Each step waits for the one
+// before by an event, so a call returns at once, and steps of several chunks run beside each other.
+#include "collectives/hosts/HostCommunicator.h"
+#include "binary/PeerAbi.h"
+#include "collectives/hosts/HostSteps.h"
+#include "runtime/Event.h"
+#include "runtime/HostGroup.h"
+#include "runtime/Stream.h"
+#include "runtime/processes/Frame.h"
+#include "support/Error.h"
+#include "support/Hash.h"
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <fmt/format.h>
+
+namespace heddle {
+namespace {
+
+constexpr double graceSeconds = 1; ///< of exchanges: a rank that a kernel waits for is named by that kernel first
+
+HostModel::Line nodeLine(const Device &device) {
+  return device.chip().vendor == Vendor::Host ? HostModel::Line{10, 3000} : HostModel::Line{3, 300000};
+}
+
+} // namespace
+
+HostCommunicator::State::State(std::unique_ptr<HostGroup> theGroup, Options theOptions)
+    : group(std::move(theGroup)), options(std::move(theOptions)), layout(group->layout()) {
+  std::unique_ptr<ProcessGroup> processes = group->takeNode();
+  device = processes->device();
+  isHost = device->chip().vendor == Vendor::Host;
+  group->agree([&] {
+    node = std::make_unique<Communicator>(std::move(processes),
+                                          Communicator::Options{options.deadlineSeconds, options.kernels});
+    rail = device->createStream();
+    for (std::shared_ptr<Event> &event : finished)
+      event = device->createEvent();
+    fold = std::make_unique<LocalFold>(device, options.kernels, node->computeUnits());
+    return "";
+  });
+  group->all().onChange([this] { othersChanged(); });
+}
+
+/// On the thread that hears of it: whatever the program waits for, it ends.
+void HostCommunicator::State::othersChanged() {
+  std::optional<Error> error = group->all().failureError();
+  if (!error)
+    return;
+  failed = true;
+  group->transport().end(error->what());
+  try {
+    node->abort(error->what());
+  } catch (const std::exception &) { // its waits end at their deadlines
+  }
+}
+
+HostCommunicator::HostCommunicator(std::unique_ptr<HostGroup> group, Options options)
+    : state(std::make_unique<State>(std::move(group), std::move(options))) {
+  state->model = state->options.model ? *state->options.model : state->measure();
+}
+
+HostCommunicator::~HostCommunicator() = default;
+
+HostCommunicator::State::~State() {
+  group->all().onChange({});
+  group->transport().end("this rank has left the group");
+  rail.reset();
+  node.reset();
+}
+
+const HostGroup &HostCommunicator::group() const {
+  return *state->group;
+}
+const HostModel &HostCommunicator::model() const {
+  return state->model;
+}
+int HostCommunicator::computeUnits() const {
+  return state->node->computeUnits();
+}
+Stream &HostCommunicator::stream() {
+  return state->nodeStream();
+}
+const std::shared_ptr<Device> &HostCommunicator::device() const {
+  return state->device;
+}
+
+/// A few exchanges, since tests and slow transports make few calls. The slowest rank's count.
+HostModel HostCommunicator::State::measure() {
+  using Clock = std::chrono::steady_clock;
+  HostModel measured;
+  measured.node = nodeLine(*device);
+  constexpr size_t large = 256 << 10;
+  int others = layout.hosts - 1;
+  std::vector<char> out(large), in(large * size_t(others));
+  auto timeOf = [&](size_t bytes) {
+    std::vector<Transport::Part> outs, ins;
+    for (int host = 0; host < layout.hosts; ++host)
+      if (int rank = layout.rankOf(host, layout.local()); host != layout.host()) {
+        outs.push_back({rank, out.data(), bytes});
+        ins.push_back({rank, in.data() + large * ins.size(), bytes});
+      }
+    auto start = Clock::now();
+    group->transport().exchange(outs, ins, bytes, options.deadlineSeconds);
+    return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+  };
+  double times[2] = {};
+  for (std::string &text : group->agree([&] {
+         timeOf(8);
+         double small = std::min(timeOf(8), timeOf(8)), big = timeOf(large);
+         return fmt::format("{} {}", uint64_t(small * 1e3), uint64_t(std::max(1.0, big - small) * 1e3));
+       })) {
+    unsigned long long small = 0, more = 0;
+    if (std::sscanf(text.c_str(), "%llu %llu", &small, &more) != 2)
+      throw environmentError(fmt::format("a rank sent `{}` for the times of a transport", text));
+    times[0] = std::max(times[0], double(small) * 1e-3);
+    times[1] = std::max(times[1], double(more) * 1e-3);
+  }
+  measured.rail = {std::max(0.1, times[0]), double(large) * others / std::max(1e-3, times[1])};
+  return measured;
+}
+
+//===-- Operations -----------------------------------------------------------------------------------------------===//
+
+HostCommunicator::Operation &HostCommunicator::prepare(const HostPlan &plan) {
+  std::string key = hostPlanKey(plan);
+  for (const auto &known : state->operations)
+    if (known->key == key)
+      return *known;
+  state->requireGoing();
+  std::vector<std::string> keys = state->group->agree([&] { return key; });
+  for (int rank = 1; rank < state->group->ranks(); ++rank)
+    if (keys[size_t(rank)] != keys[0])
+      throw inputError(fmt::format("{} prepares something else than {}", state->group->all().describe(rank),
+                                   state->group->all().describe(0)),
+                       {"the ranks of a group prepare the same collectives in the same order",
+                        fmt::format("plan of rank 0: {}", keys[0]),
+                        fmt::format("plan of rank {}: {}", rank, keys[size_t(rank)])});
+  auto operation = std::make_unique<Operation>();
+  operation->plan = plan;
+  operation->key = key;
+  operation->hash = hashBytes(key);
+  // First what may fail on one rank alone: in the next step the ranks of a host wait for each other.
+  for (auto *step : {&makeMemory, &prepareKernels})
+    state->group->agree([&] {
+      step(*state, *operation);
+      return "";
+    });
+  state->operations.push_back(std::move(operation));
+  return *state->operations.back();
+}
+
+//===-- Exchanges ------------------------------------------------------------------------------------------------===//
+
+void HostCommunicator::State::requireGoing() {
+  if (failed) // an exchange that failed may still be looking for who is at fault
+    group->all().waitForFailure(2);
+  if (auto error = group->all().failureError())
+    throw *error;
+  if (failed)
+    throw environmentError("the group has failed before: it runs nothing any more", {"make a new group"});
+}
+
+/// What a rank has computed after a wait that failed goes to no other host.
+void HostCommunicator::State::checkNode() const {
+  if (PeerErrorState(nodeError.state) != PeerErrorState::Written)
+    return;
+  int peer = int(std::min<uint32_t>(nodeError.peer, uint32_t(layout.perHost - 1)));
+  int number = layout.rankOf(layout.host(), peer);
+  throw environmentError(fmt::format("rank {} ({}) waited {:.3g} s for rank {} ({}) of its host", layout.own,
+                                     group->deviceName(layout.own), double(nodeError.elapsedNs) * 1e-9, number,
+                                     group->deviceName(number)));
+}
+
+void HostCommunicator::State::runExchange(const std::vector<Transport::Part> &out,
+                                          const std::vector<Transport::Part> &in, uint64_t what) {
+  try {
+    checkNode();
+    group->transport().exchange(out, in, what, options.deadlineSeconds + graceSeconds);
+  } catch (const Error &error) {
+    failed = true;
+    // A connection that closed may be heard of here before it is by the thread that knows who has ended.
+    group->all().waitForFailure(0.5);
+    group->all().abort(error.what());
+    if (auto first = group->all().failureError())
+      throw *first;
+    throw;
+  }
+}
+
+void HostCommunicator::State::exchange(const std::vector<Move> &out, const std::vector<Move> &in, uint64_t what) {
+  rail->copyToHost(&nodeError, node->errorAddress(layout.local()), sizeof nodeError);
+  std::vector<Transport::Part> outs, ins;
+  auto staged = std::make_shared<std::vector<std::unique_ptr<char[]>>>(); // for devices with memory of their own
+  auto partOf = [&](const Move &move) {
+    void *data = reinterpret_cast<void *>(move.address);
+    if (!isHost)
+      data = staged->emplace_back(std::make_unique<char[]>(move.bytes)).get();
+    return Transport::Part{layout.rankOf(move.host, layout.local()), data, move.bytes};
+  };
+  for (const Move &move : out) {
+    outs.push_back(partOf(move));
+    if (!isHost)
+      rail->copyToHost(outs.back().data, move.address, move.bytes);
+  }
+  for (const Move &move : in)
+    ins.push_back(partOf(move));
+  rail->hostFunction([this, outs, ins, what] { runExchange(outs, ins, what); });
+  for (size_t i = 0; i < in.size() && !isHost; ++i)
+    rail->copyToDevice(in[i].address, ins[i].data, in[i].bytes);
+  if (!isHost)
+    rail->hostFunction([staged] {}); // until here it is needed
+}
+
+void HostCommunicator::launch(Operation &operation, uint64_t input, uint64_t output) {
+  // What is in flight runs to its end also after a failure.
+  const std::shared_ptr<Event> &done = state->finished[state->launches % State::mostInFlight];
+  if (state->launches >= State::mostInFlight)
+    done->synchronize();
+  state->requireGoing();
+  ++state->launches;
+  try {
+    runSteps(*state, operation, input, output);
+    state->nodeStream().record(done);
+  } catch (const Error &error) { // the others would wait for what does not come
+    state->throwFirst(error);
+  }
+}
+
+/// The failure of the group, when another rank was the first; else that of this rank, of which all others hear.
+void HostCommunicator::State::throwFirst(const Error &error) {
+  failed = true;
+  group->all().abort(error.what());
+  auto failure = group->all().failure();
+  if (!failure || failure->rank == layout.own)
+    throw error;
+  Error known = *group->all().failureError();
+  if (std::string(known.what()) != error.what())
+    known.notes.push_back(error.what());
+  throw known;
+}
+
+void HostCommunicator::synchronize() {
+  std::exception_ptr first;
+  auto wait = [&](auto &&work) {
+    try {
+      work();
+    } catch (...) {
+      first = first ? first : std::current_exception();
+    }
+  };
+  wait([&] { state->rail->synchronize(); });
+  wait([&] { state->node->synchronize(); });
+  if (!first)
+    return;
+  try {
+    std::rethrow_exception(first);
+  } catch (const Error &error) {
+    state->throwFirst(error);
+  }
+}
+
+std::vector<std::string> HostCommunicator::gather(const std::string &mine, double seconds) {
+  std::vector<std::string> texts;
+  for (Neighbours::Message &each : state->group->all().exchange(mine, {}, seconds))
+    texts.push_back(std::move(each.bytes));
+  return texts;
+}
+
+void HostCommunicator::abort(const std::string &reason) {
+  state->failed = true;
+  state->group->all().abort(reason);
+}
+
+} // namespace heddle
