@@ -24,19 +24,6 @@ def _no(name):
 _helpers.__getattr__ = _no
 
 
-class _OnHost(torch.overrides.TorchFunctionMode):
-    """Tensors that a test makes on `cuda` are the host's."""
-
-    def __torch_function__(self, function, types, args=(), kwargs=None):
-        kwargs = dict(kwargs or {})
-        if str(kwargs.get("device")).startswith("cuda"):
-            kwargs["device"] = "cpu"
-        if function is torch.Tensor.cuda:
-            return args[0]
-        return function(*[("cpu" if isinstance(one, (str, torch.device)) and str(one).startswith("cuda") else one) for one in args],
-                        **kwargs)
-
-
 class _OfFork:
     """A vendor's layouts that Gluon's tests of a fork list and this Triton lacks: any name, any arguments."""
 
@@ -53,6 +40,19 @@ if chip := os.environ.get("HEDDLE_SUITE_HIP"):
     from triton.backends.compiler import GPUTarget
 
     _helpers.get_current_target = lambda: GPUTarget("hip", chip, 64)
+
+    class _OnHost(torch.overrides.TorchFunctionMode):
+        """Tensors that a test makes on `cuda` are the host's."""
+
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            kwargs = dict(kwargs or {})
+            if str(kwargs.get("device")).startswith("cuda"):
+                kwargs["device"] = "cpu"
+            if function is torch.Tensor.cuda:
+                return args[0]
+            return function(*[("cpu" if isinstance(one, (str, torch.device)) and str(one).startswith("cuda") else one) for one in args],
+                            **kwargs)
+
     _on_host = _OnHost()
     _on_host.__enter__()
     if not hasattr(_language, "intel"):
