@@ -37,7 +37,7 @@ struct Parameter {
 
 void appendArrays(const std::string &name, const hlo::Shape &shape, std::vector<Parameter> &parameters) {
   if (shape.isArray())
-    parameters.push_back({name, parameters.size(), shape});
+    parameters.push_back({name, parameters.size(), program::arrayOf(shape)});
   for (size_t i = 0; i < shape.elements.size(); ++i)
     appendArrays(fmt::format("{}.{}", name, i), shape.elements[i], parameters);
 }

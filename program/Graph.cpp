@@ -51,8 +51,13 @@ public:
     return values[size_t(computation.root)];
   }
 
-  /// Parameters for a value of this shape.
+  /// Parameters for a value of this shape. A complex array is its two parts.
   Tree parameter(const hlo::Instruction &instruction, const hlo::Shape &shape) {
+    if (shape.isArray() && hlo::isComplex(shape.type)) {
+      hlo::Shape part = partOf(shape);
+      Tree real = parameter(instruction, part);
+      return {-1, {real, parameter(instruction, part)}};
+    }
     if (shape.isArray()) {
       Node node;
       node.instruction = instruction;
@@ -67,7 +72,55 @@ public:
     return tree;
   }
 
+  /// A parameter of the program: the parts of a complex number are a last dimension of 2.
+  Tree argument(const hlo::Instruction &instruction, const hlo::Shape &shape) {
+    if (shape.isTuple()) {
+      Tree tree;
+      for (const hlo::Shape &element : shape.elements)
+        tree.elements.push_back(argument(instruction, element));
+      return tree;
+    }
+    if (!shape.isArray() || !hlo::isComplex(shape.type))
+      return parameter(instruction, shape);
+    hlo::Shape part = partOf(shape);
+    NodeId pairs = parameter(instruction, arrayOf(shape)).node;
+    Tree parts;
+    for (int64_t i = 0; i < 2; ++i) {
+      hlo::Instruction slice = instruction, reshape = instruction;
+      slice.opcode = Opcode::Slice, reshape.opcode = Opcode::Reshape;
+      hlo::Shape row = graph[pairs].shape;
+      slice.slice = {std::vector<int64_t>(row.dimensions.size(), 0), row.dimensions,
+                     std::vector<int64_t>(row.dimensions.size(), 1)};
+      slice.slice.starts.back() = i, slice.slice.limits.back() = i + 1;
+      row.dimensions.back() = 1;
+      parts.elements.push_back({add(reshape, part, {add(slice, row, {pairs})}), {}});
+    }
+    return parts;
+  }
+
+  /// The arrays of a result of the program, as above.
+  void appendResults(const hlo::Instruction &root, const hlo::Shape &shape, const Tree &tree) {
+    if (shape.isTuple())
+      for (size_t i = 0; i < shape.elements.size(); ++i)
+        appendResults(root, shape.elements[i], tree.elements[i]);
+    if (!shape.isArray())
+      return;
+    if (!hlo::isComplex(shape.type))
+      return graph.results.push_back(tree.node);
+    hlo::Instruction reshape = root, join = root;
+    reshape.opcode = Opcode::Reshape, join.opcode = Opcode::Concatenate;
+    hlo::Shape all = arrayOf(shape), row = all;
+    row.dimensions.back() = 1;
+    join.dimensions = {row.rank() - 1};
+    std::vector<NodeId> rows;
+    for (const Tree &part : tree.elements)
+      rows.push_back(add(reshape, row, {part.node}));
+    graph.results.push_back(add(join, all, rows));
+  }
+
 private:
+  static hlo::Shape partOf(const hlo::Shape &shape) { return hlo::Shape::array(arrayOf(shape).type, shape.dimensions); }
+
   void checkLimits(const hlo::Instruction &instruction) {
     std::string limit;
     if (inlining.depth > deepestCall)
@@ -113,6 +166,15 @@ private:
       return operands[0].elements[size_t(instruction.tupleIndex)];
     case Opcode::OptimizationBarrier:
       return operands[0];
+    case Opcode::Complex:
+      return {-1, operands};
+    case Opcode::Real:
+    case Opcode::Imag:
+      return operands[0].elements[instruction.opcode == Opcode::Real ? 0 : 1];
+    case Opcode::Copy:
+      if (!instruction.shape.isArray())
+        return operands[0];
+      break;
     case Opcode::AfterAll:
       return {};
     case Opcode::Call:
@@ -239,8 +301,9 @@ std::unique_ptr<Graph> flatten(const hlo::Module &module) {
   const hlo::Computation &entry = module.entryComputation();
   std::vector<Tree> arguments;
   for (size_t i = 0; i < entry.parameters.size(); ++i)
-    arguments.push_back(flattener.parameter(entry.parameter(i), entry.parameter(i).shape));
-  appendLeaves(flattener.inlined(entry, arguments), graph->results);
+    arguments.push_back(flattener.argument(entry.parameter(i), entry.parameter(i).shape));
+  const hlo::Instruction &root = entry.rootInstruction();
+  flattener.appendResults(root, root.shape, flattener.inlined(entry, arguments));
   return graph;
 }
 

@@ -46,6 +46,15 @@ std::optional<ElementType> bufferType(hlo::DType type) {
   }
 }
 
+hlo::Shape arrayOf(const hlo::Shape &shape) {
+  if (!hlo::isComplex(shape.type))
+    return shape;
+  hlo::Shape pairs =
+      hlo::Shape::array(shape.type == hlo::DType::C64 ? hlo::DType::F32 : hlo::DType::F64, shape.dimensions);
+  pairs.dimensions.push_back(2);
+  return pairs;
+}
+
 std::string knownTypes() {
   std::string names;
   for (hlo::DType type : hlo::allDTypes())

@@ -259,9 +259,44 @@ LogicalResult checkThreads(Compilation &compilation) {
   return failure(walked.wasInterrupted());
 }
 
+/// What to do about words of Triton's dialects that have no meaning on AMD's gfx9, by a part of the parser's message.
+static StringRef adviceOnForeignWord(StringRef message) {
+  struct Advice {
+    StringLiteral part, text;
+  };
+  static constexpr Advice known[] = {
+      {"ttng",
+       "`ttng` is of NVIDIA's chips: on gfx942 and gfx950 `cdna3.mfma` multiplies, `async_copy` of `cdna4` copies to "
+       "shared memory, and `gl.barrier()` is the barrier of a block"},
+      {"ttg.warp_specialize", "on gfx942 and gfx950 all warps execute one program: overlap its parts by "
+                              "`gl.amd.warp_pipeline_stage`"},
+      {"`nvidia_mma`", "the layout is of NVIDIA's chips: use `gl.amd.AMDMFMALayout`"},
+      {"`nvmma_shared`", "the layout is of NVIDIA's chips: use `gl.SwizzledSharedLayout` or `gl.PaddedSharedLayout`"},
+      {"`amd_wmma`", "the layout is of AMD's RDNA and gfx1250: use `gl.amd.AMDMFMALayout`"},
+      {"`partitioned_shared`", "the layout is of gfx1250: use `gl.SwizzledSharedLayout` or `gl.PaddedSharedLayout`"},
+      {"`generic_linear`",
+       "each bit of a register's, lane's and warp's number moves along one axis by a power of two of its "
+       "own, or not at all: use such a `gl.DistributedLinearLayout`"},
+  };
+  for (const Advice &advice : known)
+    if (message.contains(advice.part))
+      return advice.text;
+  return {};
+}
+
 LogicalResult parse(Compilation &compilation) {
   if (failed(checkNesting(compilation)))
     return failure();
+  bool isAdvised = false; // what this handler reports itself goes on to the next one
+  ScopedDiagnosticHandler advise(compilation.context, [&](Diagnostic &found) {
+    std::string message = found.str();
+    StringRef advice = isAdvised ? StringRef() : adviceOnForeignWord(message);
+    if (advice.empty())
+      return failure();
+    isAdvised = true;
+    emitError(found.getLocation()).append(message).attachNote() << advice;
+    return success();
+  });
   ParserConfig config(compilation.context, /*verifyAfterParse=*/false);
   std::string text = triton::amdg::renameScheduleBarriers(compilation.text);
   compilation.module = parseSourceString<ModuleOp>(text, config, compilation.name);

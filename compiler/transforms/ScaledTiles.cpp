@@ -74,6 +74,26 @@ Value ScaledTiles::fromE2M1(Value nibbles) {
   return arith::MulFOp::create(builder, small, factor);
 }
 
+// The codes of one sign count up: 0, 0.5, 1, 1.5, 2, 3, 4, 6. A number's code is how many of the midpoints lie below
+// it; one that is a midpoint itself goes to the even code. Comparisons that are true of NaN count it as the largest.
+Value ScaledTiles::toE2M1(Value values) {
+  RankedTensorType type = tileType(values), word = type.clone(builder.getI32Type());
+  Value bits = arith::BitcastOp::create(builder, word, values);
+  Value size = arith::AndIOp::create(builder, bits, integers(bits, 0x7fffffff));
+  Value code =
+      arith::AndIOp::create(builder, arith::ShRUIOp::create(builder, bits, integers(bits, 28)), integers(bits, 8));
+  size = arith::BitcastOp::create(builder, type, size);
+  bool isEvenBelow = true;
+  for (float midpoint : {0.25f, 0.75f, 1.25f, 1.75f, 2.5f, 3.5f, 5.0f}) {
+    Value limit = arith::ConstantOp::create(builder, DenseElementsAttr::get(type, builder.getF32FloatAttr(midpoint)));
+    auto order = isEvenBelow ? arith::CmpFPredicate::UGT : arith::CmpFPredicate::UGE;
+    Value above = arith::CmpFOp::create(builder, order, size, limit);
+    code = arith::AddIOp::create(builder, code, Value(arith::ExtUIOp::create(builder, word, above)));
+    isEvenBelow = !isEvenBelow;
+  }
+  return arith::TruncIOp::create(builder, type.clone(builder.getI8Type()), code);
+}
+
 Value ScaledTiles::unpack(Value bytes, int64_t axis) {
   RankedTensorType type = tileType(bytes);
   Value wide = arith::ExtUIOp::create(builder, type.clone(builder.getI32Type()), bytes);

@@ -36,6 +36,8 @@ public:
 
   /// Of bytes, two e2m1 each along `axis`, the lower half first.
   mlir::Value unpack(mlir::Value bytes, int64_t axis);
+  /// The e2m1 nearest to each f32, ties to the even one, as bytes of four bits. What is larger than 6, and NaN, is 6.
+  mlir::Value toE2M1(mlir::Value values);
   /// Of any format but e2m3 and e3m2.
   mlir::Value elements(const ScaledTile &side);
   /// Of E8M0 in i8, or of floats.

@@ -151,6 +151,21 @@ Shape inferBitcastConvert(const ShapeQuery &query) {
   return result;
 }
 
+Shape inferComplex(const ShapeQuery &query) {
+  const Shape &shape = query.arrayOperand(0);
+  checkSameShape(query, shape, query.arrayOperand(1));
+  if (shape.type != DType::F32 && shape.type != DType::F64)
+    throw inputError(fmt::format("'complex' takes parts of f32 or f64, got {}", dtypeName(shape.type)));
+  return withType(shape, shape.type == DType::F32 ? DType::C64 : DType::C128);
+}
+
+Shape inferPart(const ShapeQuery &query) {
+  const Shape &shape = query.arrayOperand(0);
+  if (!isComplex(shape.type))
+    throw inputError(fmt::format("'{}' of type {} is not supported", query.opcode(), dtypeName(shape.type)));
+  return withType(shape, shape.type == DType::C64 ? DType::F32 : DType::F64);
+}
+
 } // namespace
 
 Shape inferElementwise(const ShapeQuery &query) {
@@ -165,6 +180,11 @@ Shape inferElementwise(const ShapeQuery &query) {
     return inferConvert(query);
   case BitcastConvert:
     return inferBitcastConvert(query);
+  case Opcode::Complex:
+    return inferComplex(query);
+  case Real:
+  case Imag:
+    return inferPart(query);
   default:
     break;
   }

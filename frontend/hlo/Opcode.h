@@ -62,6 +62,9 @@ enum class Opcode {
   Clamp,
   Convert,
   BitcastConvert,
+  Complex,
+  Real,
+  Imag,
   // Movement.
   Broadcast,
   Reshape,

@@ -27,10 +27,14 @@ TEST(HloOperands, element_types) {
   EXPECT_CONTAINS(refused("exponential(i)"), "'exponential' of type s32 is not supported");
   EXPECT_CONTAINS(refused("and(p, p)"), "'and' of type f32 is not supported");
   EXPECT_CONTAINS(refused("subtract(b, b)"), "'subtract' of type pred is not supported");
-  EXPECT_CONTAINS(refused("add(c, c)"), "'add' of type c64 is not supported");
+  EXPECT_CONTAINS(refused("maximum(c, c)"), "'maximum' of complex arrays is not supported");
   EXPECT_CONTAINS(refused("popcnt(p)"), "'popcnt' of type f32 is not supported");
-  EXPECT_CONTAINS(refused("compare(c, c), direction=EQ"), "'compare' of type c64 is not supported");
-  EXPECT_CONTAINS(refused("f32[2] convert(c)"), "'convert' from c64 to f32 is not supported");
+  EXPECT_CONTAINS(refused("compare(c, c), direction=LT"), "'compare' of complex arrays is not supported");
+  EXPECT_CONTAINS(refused("f32[2] convert(c)"), "'convert' of complex arrays is not supported");
+  EXPECT_CONTAINS(refused("complex(i, i)"), "'complex' takes parts of f32 or f64, got s32");
+  EXPECT_CONTAINS(refused("real(p)"), "'real' of type f32 is not supported");
+  EXPECT_CONTAINS(refused("c64[2,3] fft(p), fft_type=FFT, fft_length={3}"),
+                  "'fft' takes fft_type FFT, IFFT or IRFFT of a complex");
   EXPECT_CONTAINS(refused("pred[2] iota(), iota_dimension=0"), "'iota' of type pred is not supported");
   EXPECT_CONTAINS(refused("add(t, t)"), "'add' takes arrays, operand 0 is (f32[], f32[])");
 }

@@ -254,6 +254,8 @@ const std::vector<Rule> &rules() {
        {},
        {Call},
        [](ParseContext &c, Instruction &) { c.attributes.algorithm = c.cursor.rawValue(); }},
+      {"fft_type", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.attributes.fftType = c.cursor.rawValue(); }},
+      {"fft_length", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.attributes.fftLength = braced(c); }},
       {"dim_labels", "", {}, {Call}, [](ParseContext &c, Instruction &) { c.attributes.labels = c.cursor.rawValue(); }},
       {"feature_group_count",
        "",

@@ -25,7 +25,9 @@ struct WrittenOutAttributes {
   int64_t exponentBits = -1, mantissaBits = -1;
   TriangularOptions triangular;
   std::string algorithm; ///< of rng-bit-generator
-  std::string target;    ///< of custom-call, in quotes
+  std::string fftType;   ///< of fft: FFT, IFFT, RFFT, IRFFT
+  std::vector<int64_t> fftLength;
+  std::string target; ///< of custom-call, in quotes
 };
 
 /// What the parsers of the parts share.

@@ -28,6 +28,7 @@ const InstructionParser::WrittenOut *InstructionParser::findWrittenOut(std::stri
       {"cholesky", &InstructionParser::finishCholesky},
       {"triangular-solve", &InstructionParser::finishTriangularSolve},
       {"custom-call", &InstructionParser::finishCustomCall},
+      {"fft", &InstructionParser::finishFourier},
   };
   auto found = std::ranges::find(all, text, &WrittenOut::name);
   return found == std::end(all) ? nullptr : found;
@@ -105,6 +106,8 @@ InstructionParser::Binding InstructionParser::parseDefinition(const std::string 
 }
 
 int InstructionParser::append(Instruction instruction, Location location, const Shape *declared) {
+  if (auto made = appendComplex(instruction, location, declared))
+    return *made;
   instruction.location = location;
   instruction.index = int(computation.instructions.size());
   check(location, instruction, declared);
@@ -232,6 +235,18 @@ InstructionParser::Binding InstructionParser::finishDefinition(Definition &defin
     declared = located(definition.location,
                        [&] { return resultOfStart(definition.word, definition.text, *declared, operands); });
     instruction.asynchronous = true;
+  }
+  if (auto made = appendComplex(instruction, definition.location, declared ? &*declared : nullptr)) {
+    Instruction &last = computation.instructions[size_t(*made)];
+    if (declared && !declared->sameAs(last.shape))
+      cursor.fail(definition.location,
+                  fmt::format("the shape of '{}' is written as {}, its operands make it {}", definition.text,
+                              formatShapePlain(*declared), formatShapePlain(last.shape)));
+    if (last.name.empty()) {
+      last.name = definition.name;
+      last.carried = instruction.carried;
+    }
+    return {*made, false};
   }
   instruction.index = int(computation.instructions.size());
   check(definition.location, instruction, declared ? &*declared : nullptr);

@@ -11,6 +11,11 @@ namespace heddle::hlo {
 
 struct WindowDimension; // ReadWindows.cpp
 
+/// Instructions: a complex array's real and imaginary part.
+struct ComplexParts {
+  int real, imaginary;
+};
+
 class InstructionParser {
 public:
   InstructionParser(ParseContext &context, Computation &computation)
@@ -98,6 +103,31 @@ private:
   Binding finishAs(Definition &definition, const Instruction &read, Instruction made);
   /// The value under the name of what is read.
   Binding finishCopy(Definition &definition, const Instruction &instruction, int value);
+  /// What an instruction makes that takes or makes complex arrays, read as others of real ones (ReadComplex.cpp);
+  /// nothing where it is none.
+  std::optional<int> appendComplex(const Instruction &instruction, Location location, const Shape *declared);
+  int applyToParts(const Instruction &instruction, Location location, const Shape *declared);
+  int complexConstant(const Instruction &constant, const Shape &shape, Location location);
+  int complexDot(const Instruction &dot, Location location, const Shape *declared);
+  int complexReduce(const Instruction &reduction, Location location);
+  int complexCollective(const Instruction &collective, Location location, const Shape *declared);
+  int complexElementwise(const Instruction &instruction, Location location, const Shape *declared);
+  class Arithmetic;                                       // ReadComplex.cpp
+  int partOf(int value, Opcode which, Location location); ///< of a real array the imaginary part is 0
+  ComplexParts partsOf(int value, Location location);
+  /// An array like this one, or like its parts, with one number.
+  int filled(int like, double value, Location location);
+  /// An fft is a dot with the transform of each factor of its length (ReadFourier.cpp).
+  Binding finishFourier(Definition &definition, const Instruction &transform);
+  ComplexParts transform(ComplexParts values, int64_t dimension, bool isForward, Location location);
+  /// `rows` [rows, length]; an imaginary part of -1 is none.
+  ComplexParts transformRows(ComplexParts rows, bool isForward, Location location);
+  struct RootsOfUnity {
+    int64_t rows, columns, order;
+    DType type;
+    bool isForward;
+  };
+  ComplexParts rootsOfUnity(const RootsOfUnity &roots, Location location);
   /// A scatter compares each element with where each update goes.
   Binding finishScatter(Definition &definition, const Instruction &scatter);
   /// s64 [windows, elements of a window]: the element of the operand, or -1 for windows that are not inside.
@@ -165,7 +195,8 @@ private:
   Cursor &cursor;
   Computation &computation;
   std::unordered_map<std::string, Binding> names;
-  std::map<int, Started> started; ///< by instruction index
+  std::map<int, Started> started;              ///< by instruction index
+  std::map<std::pair<int, Opcode>, int> parts; ///< of complex arrays, `real` and `imag` that exist
 };
 
 template <typename Action>

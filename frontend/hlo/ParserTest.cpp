@@ -129,7 +129,9 @@ TEST(HloParser, constants_of_all_kinds) {
   EXPECT_EQ(literalOf("u64[] constant(18446744073709551615)"), bytesOf<uint64_t>({~uint64_t(0)}));
   EXPECT_EQ(literalOf("bf16[] constant(1.5)"), bytesOf<uint16_t>({0x3fc0}));
   EXPECT_EQ(literalOf("f16[] constant(nan)"), bytesOf<uint16_t>({0x7e00}));
-  EXPECT_EQ(literalOf("c64[] constant((1, -2))"), bytesOf<float>({1, -2}));
+  Module pair = parseBody("ROOT c = c64[] constant((1, -2))"); // its parts
+  EXPECT_EQ(pair.entryComputation().operand(rootOf(pair), 0).literal, bytesOf<float>({1}));
+  EXPECT_EQ(pair.entryComputation().operand(rootOf(pair), 1).literal, bytesOf<float>({-2}));
   EXPECT_EQ(literalOf("f32[2,0] constant({{}, {}})"), "");
   EXPECT_EQ(literalOf("f32[0,5] constant({})"), "");
   EXPECT_EQ(literalOf("s4[2] constant({-8, 7})"), "\xf8\x07");

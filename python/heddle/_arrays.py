@@ -216,9 +216,13 @@ def _require_contiguous(shape, strides, item, where) -> None:
         expected *= extent
 
 
+_REAL_PARTS = {"<c8": "<f4", "<c16": "<f8"}  # a complex array is one of pairs, real and imaginary part
+
+
 def _of_interface(interface: dict, value: Any, place: str, where: str) -> Memory:
     typestr = interface["typestr"]
-    name = _BY_TYPESTR.get(typestr)
+    real = _REAL_PARTS.get(typestr)
+    name = _BY_TYPESTR.get(real or typestr)
     if name is None:  # types of ml_dtypes are opaque bytes there
         name = _BY_NAME.get(str(getattr(value, "dtype", "")).rpartition(".")[2])
         if name is None:
@@ -226,7 +230,8 @@ def _of_interface(interface: dict, value: Any, place: str, where: str) -> Memory
                              ["the element types are " + ", ".join(_TYPES)])
     address, readonly = interface["data"]
     shape = tuple(interface["shape"])
-    _require_contiguous(shape, interface.get("strides"), size_of(name), where)
+    _require_contiguous(shape, interface.get("strides"), size_of(name) * (2 if real else 1), where)
+    shape += (2,) if real else ()
     address, nbytes = address or 0, count_of(shape) * size_of(name)
     if address < 0 or nbytes < 0 or address + nbytes > 1 << 64:
         raise InputError(f"{where}: the array's {nbytes} bytes at address {address:#x} are outside the address space")

@@ -205,8 +205,20 @@ class Modules(unittest.TestCase):
             self.assertEqual(made.largest, [0.5])
 
     def test_what_is_not_read(self):
-        with self.assertRaisesRegex(heddle.InputError, "'fft' is not supported|'convert' from f32 to c64"):
-            heddle.jax.module(jnp.fft.fft, jnp.zeros(4))
+        with self.assertRaisesRegex(heddle.InputError, "'custom-call' of the target 'lapack_c[a-z]+_ffi' is not supported"):
+            heddle.jax.module(jnp.linalg.inv, jnp.eye(2, dtype=jnp.complex64))
+
+    def test_complex_numbers(self):
+        z = jnp.linspace(-2, 2, 24).reshape(4, 6) * jnp.exp(1j * jnp.arange(6.0))
+        programs = [lambda z: (z * z[::-1] / (z + 3j), jnp.abs(z), jnp.exp(z) @ z.T, jnp.log(z + 0.5), z.sum(0), z.prod(1), z.at[1].add(2j)),
+                    lambda z: (jnp.fft.fft(z), jnp.fft.ifft(z, axis=0), jnp.fft.rfft2(z.real), jnp.fft.irfft(z, n=9), jnp.fft.fftn(z)),
+                    lambda z: jax.lax.fori_loop(0, 5, lambda i, y: jnp.where(jnp.abs(y) < 2, y * y + z, y), z)]
+        for device in ("host", "sim:gfx942"):
+            for program in programs:
+                heddle.jax.module(program, z, device=device)
+        many = jax.shard_map(lambda z: jax.lax.psum(z, "d") + jax.lax.all_gather(z, "d", tiled=True)[: z.shape[0]], mesh=self.mesh,
+                             in_specs=PartitionSpec("d"), out_specs=PartitionSpec("d"), check_vma=False)
+        heddle.jax.module(jax.jit(many), z, devices=4)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,7 @@ try:
     import triton.language as tl
     from triton.experimental import gluon
     from triton.experimental.gluon import language as gl
+    from triton.experimental.gluon.language.nvidia.hopper import mbarrier
     from triton.language.extra import libdevice
     from triton.tools.tensor_descriptor import TensorDescriptor
 except ImportError as problem:
@@ -118,6 +119,44 @@ def twice(x, out, n, BLOCK: gl.constexpr):
     shared = gl.allocate_shared_memory(gl.float32, [BLOCK], gl.SwizzledSharedLayout(1, 1, 1, [0]))
     shared.store(gl.load(x + i, mask=i < n))
     gl.store(out + i, shared.load(layout) * 2, mask=i < n)
+
+
+@gluon.jit
+def loads_buffers(x, out, n, BLOCK: gl.constexpr):
+    i = gl.arange(0, BLOCK, gl.BlockedLayout([1], [64], [4], [0]))
+    gl.amd.cdna3.buffer_store(gl.amd.cdna3.buffer_load(x, i, mask=i < n, other=7.0), out, i)
+
+
+@gluon.jit
+def makes_a_barrier(x):
+    mbarrier.init(gl.allocate_shared_memory(gl.int64, [1], mbarrier.MBarrierLayout()), count=1)
+
+
+@gluon.jit
+def splits_pairs(x, out, N: gl.constexpr):
+    even, odd = gl.load(x + gl.arange(0, 2 * N)).reshape((N, 2)).split()
+    gl.store(out + gl.arange(0, N), gl.set_auto_layout(odd - even, gl.BlockedLayout([1], [64], [4], [0])))
+
+
+@gluon.jit
+def narrows(x, s, out, FORMAT: gl.constexpr, AXIS: gl.constexpr, ROWS: gl.constexpr, COLUMNS: gl.constexpr):
+    wide: gl.constexpr = gl.BlockedLayout([1, 32], [16, 4], [4, 1], [1, 0]) if AXIS else gl.BlockedLayout([32, 1], [2, 32], [1, 4], [0, 1])
+    each: gl.constexpr = gl.BlockedLayout([1, 1], [16, 4], [4, 1], [1, 0]) if AXIS else gl.BlockedLayout([1, 1], [2, 32], [1, 4], [0, 1])
+    r = gl.arange(0, 64, gl.SliceLayout(1, wide))
+    c = gl.arange(0, 128, gl.SliceLayout(0, wide))
+    rs = gl.arange(0, 64 if AXIS else 2, gl.SliceLayout(1, each))
+    cs = gl.arange(0, 4 if AXIS else 128, gl.SliceLayout(0, each))
+    scales = gl.load(s + rs[:, None] * (4 if AXIS else 128) + cs[None, :])
+    narrow = gl.amd.cdna4.scaled_downcast(gl.load(x + r[:, None] * 128 + c[None, :]), scales, FORMAT, axis=AXIS)
+    ro = gl.arange(0, ROWS, gl.SliceLayout(1, wide))
+    co = gl.arange(0, COLUMNS, gl.SliceLayout(0, wide))
+    gl.store(out + ro[:, None] * COLUMNS + co[None, :], gl.convert_layout(narrow.to(gl.uint8, bitcast=True), wide))
+
+
+@triton.jit
+def sums_so_far(x, out, N: tl.constexpr):
+    i = tl.arange(0, N)
+    tl.store(out + i, tl.cumsum(tl.load(x + i)))
 
 
 @triton.jit
@@ -232,6 +271,55 @@ class Launches(unittest.TestCase):
             twice[(4,)](Tensor(x), Tensor(out), 1000, BLOCK=256)
         self.assertTrue((out == 2 * x).all())
         self.assertTrue(reports[0].clean)
+
+    @unittest.skipIf(not hasattr(gl, "amd"), "this Triton has no such functions")
+    def test_gluon_of_amd(self):
+        if self.device == "host":
+            return
+        x = random_values(256)
+        out = numpy.zeros_like(x)
+        loads_buffers[(1,)](Tensor(x), Tensor(out), 100, BLOCK=256)
+        self.assertTrue((out == numpy.where(numpy.arange(256) < 100, x, 7)).all())
+        with self.assertRaisesRegex(heddle.InputError, "ttng") as refused:
+            makes_a_barrier[(1,)](Tensor(x))
+        self.assertIn("`ttng` is of NVIDIA's chips", " ".join(refused.exception.__notes__))
+
+    def test_gluon_leaves_the_layout_of_halves_open(self):
+        if self.device == "host":
+            return
+        x = numpy.random.default_rng(1).integers(-99, 99, 512).astype("i4")
+        out = numpy.zeros(256, "i4")
+        splits_pairs[(1,)](Tensor(x), Tensor(out), N=256)
+        self.assertTrue((out == x[1::2] - x[::2]).all())
+
+    @unittest.skipIf(not hasattr(getattr(getattr(gl, "amd", None), "cdna4", None), "scaled_downcast"), "needs Triton 3.9")
+    def test_gluon_narrows_by_scales(self):
+        if self.device != "sim:gfx950":
+            return
+        # Midpoints of e2m1, what lies beside them, what is too large, both zeros.
+        values = numpy.array([0, 0.25, 0.26, 0.75, 0.74, 1.25, 1.75, 2.5, 2.6, 3.5, 5, 5.1, 6, 9, 0.5, 1.5], "f4")
+        codes = numpy.array([0, 0, 1, 2, 1, 2, 4, 4, 5, 6, 6, 7, 7, 7, 1, 3], "u1")
+        pick, sign = (numpy.random.default_rng(1).integers(0, most, (64, 128)).astype("u1") for most in (16, 2))
+        code, signed = codes[pick] | sign << 3, numpy.where(sign, -values[pick], values[pick])
+        for axis, shape in ((1, (64, 4)), (0, (2, 128))):
+            scale = numpy.random.default_rng(3).integers(120, 134, shape).astype("u1")
+            x = (signed * numpy.repeat(2.0 ** (scale.astype("f8") - 127), 32, axis)).astype("f4")
+            packed = code[:, ::2] | code[:, 1::2] << 4 if axis else code[::2] | code[1::2] << 4
+            out = numpy.zeros_like(packed)
+            narrows[(1,)](Tensor(x), Tensor(scale), Tensor(out), "e2m1", axis, *out.shape)
+            self.assertTrue((out == packed).all())
+            out = numpy.zeros((64, 128), "u1")
+            narrows[(1,)](Tensor(x), Tensor(scale), Tensor(out), "e4m3", axis, *out.shape)
+            exact = {0: 0, 3: 0x34, 9: 0x46, 12: 0x4C, 13: 0x51, 14: 0x30}  # 0, 0.75, 3.5, 6, 9, 0.5 in e4m3
+            for number, bits in exact.items():
+                self.assertTrue((out[pick == number] == (bits | sign[pick == number] << 7)).all())
+
+    def test_scans_are_checked_for_overflow(self):
+        x = numpy.arange(512, dtype="i4")
+        out = numpy.zeros_like(x)
+        x[3], x[500], x[501:] = 2**31 - 1 - x[:500].sum() + 3, -5, 0  # the sum of all before x[500] is the largest number
+        sums_so_far[(1,)](Tensor(x), Tensor(out), N=512, debug=True)
+        self.assertTrue((out == numpy.cumsum(x.astype("i8"))).all())
 
     def test_what_is_refused(self):
         x = Tensor(numpy.zeros(256, "f4"))

@@ -136,9 +136,9 @@ void AmdMfmaAttr::print(AsmPrinter &printer) const {
 
 LogicalResult AmdMfmaAttr::verify(EmitError emitError, int64_t version, ArrayRef<int64_t> warps,
                                   ArrayRef<int64_t> shape, bool transposed, ArrayRef<int64_t> tiles, int64_t bits) {
-  // Rule G7: CDNA 3 (version 3) or CDNA 4 (version 4).
-  if (version != 3 && version != 4)
-    return emitError() << "version " << version << " of matrix instructions is neither 3 (gfx942) nor 4 (gfx950)";
+  // Rule G7: CDNA 1 to 4. A layout of an older chip may hold tiles; a matmul is by an instruction of the target (K6).
+  if (version < 1 || version > 4)
+    return emitError() << "version " << version << " of matrix instructions is none of 1 to 4; gfx942 has 3, gfx950 4";
   // Rule G8: M x N x K of an instruction.
   bool known = shape.size() == 3 && ((shape[0] == shape[1] && (shape[0] == 16 || shape[0] == 32)) ||
                                      (shape[0] == 64 && shape[1] == 4) || (shape[0] == 4 && shape[1] == 64));

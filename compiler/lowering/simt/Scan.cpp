@@ -33,17 +33,18 @@ private:
   std::vector<Line> scanLines(Region &region, ValueRange tiles, int axis, bool reverse);
   /// Combines what is before a thread's registers with each.
   void finishScan(Region &region, std::vector<Line> &lines, ValueRange results);
-  Values combine(Region &region, const Values &earlier, const Values &later);
+  /// Assertions of the region count where both are elements of the scan (`exist`, i1; null: everywhere).
+  Values combine(Region &region, const Values &earlier, const Values &later, Value exist = {});
   Values select(Value bit, const Values &yes, const Values &no);
   /// Whether the thread comes after its opposite in this bit of its number (i1).
   Value isLater(Value number, int bit, bool reverse);
 };
 } // namespace
 
-ThreadCode::Values Scans::combine(Region &region, const Values &earlier, const Values &later) {
+ThreadCode::Values Scans::combine(Region &region, const Values &earlier, const Values &later, Value exist) {
   Values arguments = earlier;
   llvm::append_range(arguments, later);
-  return runRegion(region, arguments);
+  return runRegion(region, arguments, exist);
 }
 
 ThreadCode::Values Scans::select(Value bit, const Values &yes, const Values &no) {
@@ -59,9 +60,6 @@ Value Scans::isLater(Value number, int bit, bool reverse) {
 }
 
 std::vector<Scans::Line> Scans::scanLines(Region &region, ValueRange tiles, int axis, bool reverse) {
-  if (region.walk([](AssertOp) { return WalkResult::interrupt(); }).wasInterrupted())
-    refuse("its region has an assertion, and is run for elements as well whose result nothing needs; assert before or "
-           "after the scan");
   const LinearLayout &layout = layoutOf(tiles[0].getType());
   std::map<Place, std::map<int64_t, int64_t>> lines;
   for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg) {
@@ -90,7 +88,8 @@ std::vector<Scans::Line> Scans::scanLines(Region &region, ValueRange tiles, int 
       Values before = other;
       Value exists = later;
       if (!line.before.empty()) {
-        before = select(line.exists, combine(region, other, line.before), other);
+        Value both = arith::AndIOp::create(b, line.exists, later);
+        before = select(line.exists, combine(region, other, line.before, both), other);
         before = select(later, before, line.before);
         exists = arith::OrIOp::create(b, line.exists, later);
       }
@@ -109,7 +108,7 @@ void Scans::finishScan(Region &region, std::vector<Line> &lines, ValueRange resu
     for (auto &[reg, own] : line.scanned) {
       Values whole = own;
       if (!line.before.empty())
-        whole = select(line.exists, combine(region, line.before, own), own);
+        whole = select(line.exists, combine(region, line.before, own, line.exists), own);
       for (size_t i = 0; i < results.size(); ++i)
         values[i][size_t(reg)] = whole[i];
     }
@@ -206,7 +205,8 @@ void Scans::lower(JoinScanOp op) {
       Values lanes;
       for (Value before : op.getBefore())
         lanes.push_back(of(before)[index]);
-      Values both = select(line.exists, combine(op.getCombine(), line.before, lanes), lanes);
+      Value exist = arith::AndIOp::create(b, line.exists, hasLanesBefore);
+      Values both = select(line.exists, combine(op.getCombine(), line.before, lanes, exist), lanes);
       line.before = select(hasLanesBefore, both, line.before);
       line.exists = arith::OrIOp::create(b, line.exists, hasLanesBefore);
     }

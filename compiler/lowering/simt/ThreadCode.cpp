@@ -113,12 +113,20 @@ void ThreadCode::moveBody(Block &from, Block &to, ValueRange arguments) {
   to.getOperations().splice(to.end(), from.getOperations());
 }
 
-ThreadCode::Values ThreadCode::runRegion(Region &region, ValueRange arguments) {
+ThreadCode::Values ThreadCode::runRegion(Region &region, ValueRange arguments, Value isNeeded) {
   IRMapping copies;
   for (auto [argument, value] : llvm::zip(region.getArguments(), arguments))
     copies.map(argument, stand(argument.getType(), value));
-  for (Operation &inner : region.front().without_terminator())
-    facts.takeOver(&inner, b.clone(inner, copies), divergent);
+  Value isSpare = isNeeded ? inverted(isNeeded) : Value();
+  for (Operation &inner : region.front().without_terminator()) {
+    Operation *copy = b.clone(inner, copies);
+    facts.takeOver(&inner, copy, divergent);
+    if (auto assertion = dyn_cast<AssertOp>(copy); assertion && isSpare) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(copy);
+      assertion.getConditionMutable().assign(arith::OrIOp::create(b, assertion.getCondition(), isSpare));
+    }
+  }
   Values results;
   for (Value result : region.front().getTerminator()->getOperands())
     results.push_back(scalar(copies.lookupOrDefault(result)));

@@ -92,8 +92,9 @@ protected:
   void refuseWithout(llvm::StringRef pass);
   /// Moves the operations of `from` to the end of `to`, with what the threads have of its arguments.
   void moveBody(mlir::Block &from, mlir::Block &to, mlir::ValueRange arguments);
-  /// The values that a region gives for these arguments, each of one register.
-  Values runRegion(mlir::Region &region, mlir::ValueRange arguments);
+  /// The values that a region gives for these arguments, each of one register. Its assertions hold where nothing needs
+  /// the values (`isNeeded`, i1; null: everywhere needed).
+  Values runRegion(mlir::Region &region, mlir::ValueRange arguments, Value isNeeded = {});
 
   //===-- Types and constants ------------------------------------------------------------------------------------===//
   Type threadType(Type element); ///< of one element in a register: pointers !llvm.ptr<1>, f8 as i8

@@ -48,8 +48,6 @@ LogicalResult simt::refuseUnsupported(ModuleOp module) {
                         .Case([](scf::ExecuteRegionOp stage) {
                           return stage.getRegion().hasOneBlock() ? "" : "a region of several blocks is not compiled";
                         })
-                        .Case<amdg::ScaledDowncastFp4Op, amdg::ScaledDowncastFp8Op>(
-                            [](auto) { return "conversions to packed and scaled elements are not compiled yet"; })
                         .Case([](ttg::InlineAsmOp) {
                           return "assembly of AMD's chips is not compiled: write it with operations of Gluon";
                         })

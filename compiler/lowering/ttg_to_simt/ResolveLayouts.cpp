@@ -4,7 +4,8 @@
 // what adjacent lanes access is contiguous, by the analysis of each load's and store's addresses.
 #include "compiler/analysis/Access.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
-#include "compiler/layout/Encodings.h"
+#include "compiler/layout/Axes.h"
+#include "compiler/lowering/ttg_to_simt/EncodingLayouts.h"
 #include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/SetVector.h"
@@ -44,14 +45,48 @@ void setEncoding(Value value, Attribute encoding) {
     constant.setValueAttr(cast<DenseElementsAttr>(constant.getValue()).reshape(tileOf(value)));
 }
 
+Attribute linearEncoding(MLIRContext *context, const layout::LinearLayout &layout) {
+  auto of = [&](layout::Dim dim) {
+    SmallVector<int64_t> bases;
+    for (const layout::LinearLayout::Input &input : layout.inputs())
+      if (input.dim == dim)
+        for (const std::vector<int64_t> &basis : input.bases)
+          llvm::append_range(bases, basis);
+    return bases;
+  };
+  return ttg::LinearAttr::get(context, of(layout::Dim::Register), of(layout::Dim::Lane), of(layout::Dim::Warp),
+                              int64_t(layout.outputs().size()));
+}
+
+/// The encoding of a tile of which each thread makes its elements of `result`'s tile, which is in `encoding`: `change`
+/// says how the layout of the one follows from the other's. Null where the layout is none.
+Attribute followed(Value result, Attribute encoding, BlockThreads threads,
+                   llvm::function_ref<layout::LinearLayout(const layout::LinearLayout &)> change) {
+  auto quietly = [&] { return InFlightDiagnostic(); };
+  FailureOr<layout::LinearLayout> layout = tileLayout(encoding, tileOf(result).getShape(), threads, quietly);
+  return failed(layout) ? Attribute() : linearEncoding(encoding.getContext(), change(*layout));
+}
+
+layout::Shape shapeOf(Value tile) {
+  ArrayRef<int64_t> shape = tileOf(tile).getShape();
+  return {shape.begin(), shape.end()};
+}
+
 /// The encoding of an operand from which `op` makes a result in `encoding`; null where none follows.
-Attribute needed(Operation *op, Attribute encoding) {
+Attribute needed(Operation *op, Attribute encoding, BlockThreads threads) {
+  if (auto reshape = dyn_cast<tt::ReshapeOp>(op))
+    return followed(reshape.getResult(), encoding, threads, [&](const layout::LinearLayout &layout) {
+      return layout::reshape(layout, shapeOf(reshape.getSrc()));
+    });
   if (auto expand = dyn_cast<tt::ExpandDimsOp>(op))
     return ttg::SliceAttr::get(op->getContext(), expand.getAxis(), encoding);
   if (auto trans = dyn_cast<tt::TransOp>(op)) {
     auto blocked = dyn_cast<ttg::BlockedAttr>(encoding);
     if (!blocked)
-      return {};
+      return followed(trans.getResult(), encoding, threads, [&](const layout::LinearLayout &layout) {
+        ArrayRef<int32_t> axes = trans.getOrder();
+        return layout::permuteAxes(layout, layout::inverseOrder({axes.begin(), axes.end()}));
+      });
     ArrayRef<int32_t> order = trans.getOrder();
     auto back = [&](ArrayRef<int64_t> numbers) {
       SmallVector<int64_t> result(numbers.size());
@@ -200,7 +235,7 @@ private:
       setEncoding(copy->getResult(0), encoding);
     for (OpOperand &operand : copy->getOpOperands())
       if (tileOf(operand.get())) {
-        Attribute inner = needed(op, encoding);
+        Attribute inner = needed(op, encoding, {about.lanes, about.warps});
         if (!inner)
           return op->emitOpError(
               "has a layout that is left to the compiler and does not follow from its use; give one");
@@ -244,6 +279,12 @@ private:
           if (failed(setOperand(operand, slice.getParent())))
             return failure();
         return value;
+      }
+    } else if (auto split = dyn_cast<tt::SplitOp>(value.getDefiningOp())) {
+      if (Attribute joined = followed(value, encoding, {about.lanes, about.warps}, layout::joinTiles)) {
+        for (Value result : split->getResults())
+          setEncoding(result, encoding);
+        return failed(setOperand(split->getOpOperand(0), joined)) ? FailureOr<Value>() : value;
       }
     } else if (isa<tt::LoadOp>(value.getDefiningOp())) {
       for (OpOperand &operand : value.getDefiningOp()->getOpOperands())

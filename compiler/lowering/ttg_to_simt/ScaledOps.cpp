@@ -274,3 +274,67 @@ LogicalResult simt::convertUpcast(amdg::ScaledUpcastFp8Op op) {
   Value values = tt::FpToFpOp::create(b, source.clone(b.getF32Type()), op.getSrc(), tt::RoundingModeAttr());
   return finishUpcast(op, b, values, op.getScale(), 0);
 }
+
+/// The elements of `op` as f32, divided by their scales; null after an error.
+static Value quotients(Operation *op, Value scale, std::optional<uint32_t> axisGiven, ImplicitLocOpBuilder &b) {
+  RankedTensorType source = tileType(op->getOperand(0)), scales = tileType(scale);
+  Type element = source.getElementType();
+  int64_t axis = axisGiven ? int64_t(int32_t(*axisGiven)) : -1;
+  bool fits = (element.isF16() || element.isBF16() || element.isF32()) && scales.getElementType().isInteger(8) &&
+              axis >= 0 && axis < source.getRank() && scales.getRank() == source.getRank();
+  SmallVector<int64_t> groups(scales.getShape());
+  if (fits && source.getDimSize(axis) % groups[size_t(axis)] == 0)
+    groups[size_t(axis)] = source.getDimSize(axis);
+  if (!fits || ArrayRef(groups) != source.getShape()) {
+    op->emitOpError() << "divides " << source << " by scales " << scales
+                      << ": elements are f16, bf16 or f32, scales i8, one for as many elements along axis " << axis;
+    return {};
+  }
+  ShapesWithLayouts shapes;
+  Value values = op->getOperand(0);
+  if (!element.isF32())
+    values = arith::ExtFOp::create(b, source.clone(b.getF32Type()), values);
+  return arith::DivFOp::create(b, values,
+                               shapes.repeat(b, ScaledTiles(b, shapes).scales(scale), axis, tileType(values)));
+}
+
+LogicalResult simt::convertDowncast(amdg::ScaledDowncastFp8Op op) {
+  auto result = cast<RankedTensorType>(op.getType());
+  if (!isa<Float8E4M3FNType, Float8E5M2Type>(result.getElementType()) ||
+      result.getShape() != tileType(op.getSrc()).getShape())
+    return op.emitOpError() << "makes " << result << " of " << op.getSrc().getType()
+                            << ": the result is of f8E4M3FN or f8E5M2, and has each element once";
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Value values = quotients(op, op.getScale(), op.getAxis(), b);
+  if (!values)
+    return failure();
+  auto rounding = tt::RoundingModeAttr::get(b.getContext(), tt::RoundingMode::NearestEven);
+  Value made = tt::FpToFpOp::create(b, tileType(values).clone(result.getElementType()), values, rounding);
+  return replace(op, inLayout(b, made, layoutOf(result)));
+}
+
+// The lower element of a pair is in the lower half of the byte.
+LogicalResult simt::convertDowncast(amdg::ScaledDowncastFp4Op op) {
+  auto result = cast<RankedTensorType>(op.getType());
+  ImplicitLocOpBuilder b(op.getLoc(), op);
+  Value values = quotients(op, op.getScale(), op.getAxis(), b);
+  if (!values)
+    return failure();
+  auto axis = int64_t(int32_t(*op.getAxis()));
+  SmallVector<int64_t> shape(tileType(values).getShape());
+  shape[size_t(axis)] /= 2;
+  if (result.getShape() != ArrayRef(shape) || !result.getElementType().isInteger(8))
+    return op.emitOpError() << "makes " << result << " of " << op.getSrc().getType() << ": two e2m1 along axis " << axis
+                            << " are an i8";
+  ShapesWithLayouts shapes;
+  Value pairs = ScaledTiles(b, shapes).toE2M1(values);
+  shape.insert(shape.begin() + axis + 1, 2);
+  pairs = shapes.reshape(b, pairs, shape);
+  for (int64_t at = axis + 1; at < result.getRank(); ++at)
+    pairs = shapes.exchange(b, pairs, at);
+  pairs = inLayout(b, pairs, layout::joinTiles(layoutOf(result)));
+  auto halves = tt::SplitOp::create(b, TypeRange{result, result}, pairs);
+  Value four = arith::ConstantOp::create(b, DenseElementsAttr::get(result, b.getI8IntegerAttr(4)));
+  Value upper = arith::ShLIOp::create(b, halves.getOutRHS(), four);
+  return replace(op, arith::OrIOp::create(b, halves.getOutLHS(), upper));
+}

@@ -12,5 +12,7 @@ mlir::LogicalResult convertScaledDot(triton::DotScaledOp op, mlir::Attribute enc
 mlir::LogicalResult convertUpcast(triton::gpu::Fp4ToFpOp op);
 mlir::LogicalResult convertUpcast(triton::amdg::ScaledUpcastFp4Op op);
 mlir::LogicalResult convertUpcast(triton::amdg::ScaledUpcastFp8Op op);
+mlir::LogicalResult convertDowncast(triton::amdg::ScaledDowncastFp8Op op);
+mlir::LogicalResult convertDowncast(triton::amdg::ScaledDowncastFp4Op op);
 
 } // namespace heddle::simt

@@ -278,6 +278,8 @@ private:
         .Case([&](tt::DotScaledOp dot) { return convertScaledDot(dot, scaledResults.lookup(op), target); })
         .Case<ttg::Fp4ToFpOp, amdg::ScaledUpcastFp4Op, amdg::ScaledUpcastFp8Op>(
             [&](auto upcast) { return convertUpcast(upcast); })
+        .Case<amdg::ScaledDowncastFp8Op, amdg::ScaledDowncastFp4Op>(
+            [&](auto downcast) { return convertDowncast(downcast); })
         .Default([](Operation *other) {
           replaceExchange(other);
           return success();

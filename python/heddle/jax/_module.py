@@ -16,7 +16,7 @@ from .._report import ModuleRun, run
 
 _DUMP = {"xla_dump_hlo_pass_re": "spmd-partition.*|call-inliner", "xla_dump_large_constants": True}
 # Sums are in another order than XLA's, and are rounded at other places.
-_TOLERANCES = {"float64": 1e-9, "float32": 1e-5, "float16": 1e-2, "bfloat16": 4e-2}
+_TOLERANCES = {"float64": 1e-9, "float32": 1e-5, "complex128": 1e-9, "complex64": 1e-5, "float16": 1e-2, "bfloat16": 4e-2}
 
 
 class ModuleResult(NamedTuple):
@@ -70,6 +70,8 @@ def _shards(array: Any, sharding: Any, devices: Sequence[Any]) -> List[Any]:
 
 def _as_numpy(array: Array, like: Any) -> Any:
     made = numpy.asarray(array)
+    if like.dtype.kind == "c" and made.shape[-1:] == (2,):  # pairs
+        return made.view(like.dtype)[..., 0]
     return made.view(like.dtype) if made.dtype != like.dtype and made.dtype.itemsize == like.dtype.itemsize else made
 
 
@@ -100,7 +102,7 @@ def module(function: Callable[..., Any], *args: Any, devices: Optional[int] = No
     (`device`: host, sim:gfx942, sim:gfx950, ...), and compares every result on every device with JAX's.
 
     `devices` is the number that is expected; another one is an InputError. Integers must be equal; other numbers may differ
-    by `rtol` of the largest magnitude of their result (1e-9 for float64, 1e-5 for float32, 1e-2 for float16, 4e-2 for
+    by `rtol` of the largest magnitude of their result (1e-9 for float64, 1e-5 for float32, these also for complex numbers, 1e-2 for float16, 4e-2 for
     bfloat16, 0 for others). Raises WrongResult with the largest difference and its place. `options` are those of `heddle.run`."""
     jitted = function if hasattr(function, "lower") else jax.jit(function)
     with tempfile.TemporaryDirectory(prefix="heddle-") as folder:

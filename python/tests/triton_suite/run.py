@@ -173,7 +173,8 @@ def main():
     with tempfile.TemporaryDirectory() as folder, open(arguments.log or os.devnull, "a", encoding="utf-8") as log:
         variables = environment(arguments.device, folder)
         for name in arguments.files:
-            counts = run_file(name, arguments, listed, variables, folder, log)
+            chip = arguments.device.partition("sim:")[2] if name.startswith("gluon/") else ""
+            counts = run_file(name, arguments, listed, {**variables, "HEDDLE_SUITE_HIP": chip}, folder, log)
             total += counts
             print(f"| {name} | {counts['passed']} | {counts['failed']} | {counts['skipped']} |", flush=True)
     applicable = total["passed"] + total["failed"]

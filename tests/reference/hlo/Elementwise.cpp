@@ -266,6 +266,7 @@ Value evaluateElementwise(const Instruction &instruction, const Operands &operan
     return result;
   }
   DType from = operands[0]->shape.type;
+  auto part = size_t(elementSizeBytes(isComplex(from) ? result.shape.type : from)); // of complex numbers, bytes
   for (int64_t i = 0; i < instruction.shape.elementCount(); ++i) {
     auto operand = [&](size_t number) {
       return operands[number]->at(operands[number]->shape.isScalar() ? 0 : i); // scalars of select and clamp
@@ -278,6 +279,10 @@ Value evaluateElementwise(const Instruction &instruction, const Operands &operan
       copyElement(*operands[*operand(0) ? 1 : 2], i, result, i);
     else if (instruction.opcode == Clamp)
       clamp(result.shape.type, operand(0), operand(1), operand(2), result.at(i));
+    else if (instruction.opcode == Real || instruction.opcode == Imag)
+      std::memcpy(result.at(i), operand(0) + (instruction.opcode == Imag ? part : 0), part);
+    else if (instruction.opcode == Opcode::Complex)
+      std::memcpy(result.at(i), operand(0), part), std::memcpy(result.at(i) + part, operand(1), part);
     else if (instruction.opcode == Convert)
       convert(from, result.shape.type, operand(0), result.at(i));
     else

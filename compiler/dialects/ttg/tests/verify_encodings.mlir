@@ -25,8 +25,8 @@ tt.func private @g5(tensor<8x8xf32, #ttg.dot_op<{opIdx = 2, parent = #blocked}>>
 // expected-error @+1 {{say how many elements along K a lane holds}}
 tt.func private @g6(tensor<16x16xf16, #ttg.dot_op<{opIdx = 0, parent = #mma}>>)
 // -----
-// expected-error @+1 {{version 1 of matrix instructions is neither 3 (gfx942) nor 4 (gfx950)}}
-tt.func private @g7(tensor<16x16xf16, #ttg.amd_mfma<{version = 1, warpsPerCTA = [1, 1], instrShape = [16, 16, 16], isTransposed = true}>>)
+// expected-error @+1 {{version 5 of matrix instructions is none of 1 to 4; gfx942 has 3, gfx950 4}}
+tt.func private @g7(tensor<16x16xf16, #ttg.amd_mfma<{version = 5, warpsPerCTA = [1, 1], instrShape = [16, 16, 16], isTransposed = true}>>)
 // -----
 // expected-error @+1 {{`instrShape` is [16, 32, 8]}}
 tt.func private @g8(tensor<16x16xf16, #ttg.amd_mfma<{version = 3, warpsPerCTA = [1, 1], instrShape = [16, 32, 8], isTransposed = true}>>)

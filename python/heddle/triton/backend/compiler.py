@@ -113,7 +113,11 @@ class HeddleBackend(BaseBackend):
         return {"triton.language.extra.libdevice": libdevice}
 
     def load_dialects(self, context: Any) -> None:
-        pass
+        # MLIR ends the process at an operation of a dialect that is not loaded. NVIDIA's are loaded so that they are refused in words.
+        from triton._C import libtriton
+        for vendor in ("amd", "nvidia"):
+            if hasattr(libtriton, vendor):
+                getattr(libtriton, vendor).load_dialects(context)
 
     @functools.lru_cache
     def hash(self) -> str:
