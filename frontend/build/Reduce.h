@@ -198,7 +198,8 @@ Tile<C, c...> dot(const Tile<A, a...> &left, const Tile<B, b...> &right, const T
   static_assert(
       !std::is_same_v<A, B> || detail::dotElements<A, B, C>,
       "dot: this accumulator does not go with these operands: floats accumulate in f32, f64 in f64, i8 in i32");
-  return Tile<C, c...>(detail::emitDot(left.handle(), right.handle(), accumulator.handle(), precision, sums.most, where));
+  return Tile<C, c...>(
+      detail::emitDot(left.handle(), right.handle(), accumulator.handle(), precision, sums.most, where));
 }
 
 template <class A, int64_t... a, class B, int64_t... b, class C, int64_t... c>

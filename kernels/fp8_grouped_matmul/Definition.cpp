@@ -275,9 +275,10 @@ const char *const endsInside = ": ascending, the last one at most the extent of 
 const LibraryKernel fp8GroupedMatmul2d3d = {
     .name = "fp8_grouped_matmul_2d_3d",
     .sentence = "multiplies groups of FP8 rows, each with weights of its own",
-    .contract = "c[m, n] = left_scales[m] * right_scales[g, n] * sum over k of left[m, k] * right[g, n, k], where "
-                "group g has the "
-                "rows from offs[g - 1], or 0, up to offs[g]; 0 in rows after the last group. Sums are f32, or as `sums` says",
+    .contract =
+        "c[m, n] = left_scales[m] * right_scales[g, n] * sum over k of left[m, k] * right[g, n, k], where "
+        "group g has the "
+        "rows from offs[g - 1], or 0, up to offs[g]; 0 in rows after the last group. Sums are f32, or as `sums` says",
     .inputs = {{"left", {"M", "K"}, fp8Types, "activations, of any strides; contiguous along K is fast"},
                {"right", {"G", "N", "K"}, fp8Types, "weights, transposed, of the type of left and of any strides"},
                {"left_scales", {"M"}, {ElementType::F32}, "one for each row, dense"},
@@ -303,7 +304,8 @@ const LibraryKernel fp8GroupedMatmul2d2d = {
     .sentence = "multiplies FP8 matrices whose summed axis is in groups, each with a result of its own",
     .contract = "c[g, m, n] = left_scales[g, m] * right_scales[g, n] * sum over the k of group g of left[m, k] * "
                 "right[n, k], where "
-                "group g has those from offs[g - 1], or 0, up to offs[g]; 0 for an empty group. Sums are f32, or as `sums` says",
+                "group g has those from offs[g - 1], or 0, up to offs[g]; 0 for an empty group. Sums are f32, or as "
+                "`sums` says",
     .inputs = {{"left", {"M", "K"}, fp8Types, "of any strides; contiguous along K is fast"},
                {"right", {"N", "K"}, fp8Types, "transposed, of the type of left and of any strides"},
                {"left_scales", {"G", "M"}, {ElementType::F32}, "one for each row and group, dense"},

@@ -438,12 +438,12 @@ LogicalResult DotSharedOp::verify() {
   auto tile = cast<RankedTensorType>(getC().getType());
   // Rule S10: shapes as of a product, in f32 or of bytes in i32, with a layout, and elements of one size.
   if (a.getRank() != 2 || b.getShape().size() != 2 || tile.getRank() != 2 || !hasLayout(tile) ||
-      !a.getElementType().isIntOrFloat() ||
-      a.getElementTypeBitWidth() != b.getElementType().getIntOrFloatBitWidth() ||
-      !(tile.getElementType().isF32() || (tile.getElementType().isInteger(32) && a.getElementType().isInteger(8) &&
-                                          b.getElementType().isInteger(8))))
-    return emitOpError() << "multiplies matrices of elements of one size into f32, or of i8 into i32, with a layout, not "
-                         << getA().getType() << " and " << b;
+      !a.getElementType().isIntOrFloat() || a.getElementTypeBitWidth() != b.getElementType().getIntOrFloatBitWidth() ||
+      !(tile.getElementType().isF32() ||
+        (tile.getElementType().isInteger(32) && a.getElementType().isInteger(8) && b.getElementType().isInteger(8))))
+    return emitOpError()
+           << "multiplies matrices of elements of one size into f32, or of i8 into i32, with a layout, not "
+           << getA().getType() << " and " << b;
   int64_t m = a.getShape()[getATransposed() ? 1 : 0], k = a.getShape()[getATransposed() ? 0 : 1];
   int64_t n = b.getShape()[getBTransposed() ? 0 : 1], kOfB = b.getShape()[getBTransposed() ? 1 : 0];
   if (k != kOfB || tile.getDimSize(0) != m || tile.getDimSize(1) != n)

@@ -93,8 +93,8 @@ SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, GroupOperand a, 
   Type sum = accumulators.front().getType();
   // Integers are neither negated nor turned.
   std::string text = "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned." + shape +
-                     (sum.isF32() ? ".f32." : ".s32.") + matrixTypeName(a.element) + "." + matrixTypeName(b.element) + " {" +
-                     list + "}, " + left + ", " + next() + ", p" + (sum.isF32() ? ", 1, 1" + turns : "") + "; }";
+                     (sum.isF32() ? ".f32." : ".s32.") + matrixTypeName(a.element) + "." + matrixTypeName(b.element) +
+                     " {" + list + "}, " + left + ", " + next() + ", p" + (sum.isF32() ? ", 1, 1" + turns : "") + "; }";
   operands.push_back(b.descriptor);
   Type result = LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(count, sum));
   std::string all = tiedConstraints(count, sum) + constraints + "l,~{memory}";

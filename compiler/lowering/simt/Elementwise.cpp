@@ -35,8 +35,8 @@ void ElementCode::lower(Operation *) {
     results = everyRegister();
 }
 
-// An element's index is that of the register xor that of the lane and the warp, so that groups of one thread are those of
-// another.
+// An element's index is that of the register xor that of the lane and the warp, so that groups of one thread are those
+// of another.
 SmallVector<size_t> ElementCode::firstOfEquals(RankedTensorType tile, ArrayRef<int64_t> lengths) {
   const LinearLayout &lies = layoutOf(tile);
   std::map<SmallVector<int64_t, 4>, size_t> firsts;

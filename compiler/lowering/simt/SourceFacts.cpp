@@ -119,7 +119,8 @@ void SourceFacts::findEqualGroups(FuncOp function) {
     return;
   analysis::AxisAnalysis axes(function);
   for (arith::CmpIOp op : comparisons) {
-    auto lengths = llvm::map_range(axes.of(op.getResult()).axes, [](const analysis::Axis &axis) { return axis.constancy; });
+    auto lengths =
+        llvm::map_range(axes.of(op.getResult()).axes, [](const analysis::Axis &axis) { return axis.constancy; });
     if (llvm::any_of(lengths, [](int64_t length) { return length > 1; }))
       equalGroups[op] = SmallVector<int64_t, 4>(lengths.begin(), lengths.end());
   }

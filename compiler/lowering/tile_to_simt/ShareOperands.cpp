@@ -126,9 +126,9 @@ static Operation *earlyPlace(MatrixDotOp dot, bool isLeftInRegisters) {
   return nullptr;
 }
 
-/// Whether what the loop carries leaves a thread no room for the result of `dot`, less a few registers for the rest. The
-/// assembler then issues a part of the matmul later, when half of the result has become something smaller; but only over
-/// instructions that do not write to shared memory.
+/// Whether what the loop carries leaves a thread no room for the result of `dot`, less a few registers for the rest.
+/// The assembler then issues a part of the matmul later, when half of the result has become something smaller; but only
+/// over instructions that do not write to shared memory.
 static bool isCrowded(MatrixDotOp dot) {
   constexpr int64_t mostWords = 240;
   auto loop = dyn_cast<scf::ForOp>(dot->getParentOp());

@@ -113,8 +113,8 @@ static Flow waitGroups(Warp &warp, const Op &op) {
 }
 
 /// The text that names `n` columns: accumulators $0 ..., tied to as many operands, then the left operand's descriptor
-/// or its four words, then the other descriptor. `tail`: for floats the signs, then for elements of 16 bits which operand
-/// lies across the depth.
+/// or its four words, then the other descriptor. `tail`: for floats the signs, then for elements of 16 bits which
+/// operand lies across the depth.
 static std::string textOf(unsigned n, const char *types, const std::string &tail, bool inRegisters = false) {
   std::string list = "$0";
   for (unsigned i = 1; i < n / 2; ++i)
