@@ -37,7 +37,7 @@ private:
   int64_t fitting(int64_t threads, int64_t needed, int64_t leastForGroups) const {
     // With fewer registers the assembler lets fewer loads be in flight, and layer norm takes 1.22 times as long
     // (docs/sm_90.md); with `more` than the estimate it rarely spills. Of kernels with matmuls of warp groups the
-    // estimate is larger than what the assembler gets by with, up to a ninth (bench/peers/random_tiles.py).
+    // estimate is larger than what the assembler needs, by up to a ninth (bench/peers/random_tiles.py).
     constexpr int64_t least = 48;
     int64_t more = leastForGroups ? -(needed / 10) : 4, granule = chip.unit.registerGranule;
     int64_t each = int64_t(alignTo(uint64_t(std::max({least, needed + more, leastForGroups})), uint64_t(granule)));

@@ -10,10 +10,8 @@ namespace heddle::hlo {
 namespace {
 
 void checkOperandCount(const ShapeQuery &query) {
-  int expected = operandCountOf(query.instruction.opcode);
-  if (expected >= 0 && query.operandCount() != size_t(expected))
-    throw inputError(fmt::format("'{}' takes {} operand{}, got {}", query.opcode(), expected, expected == 1 ? "" : "s",
-                                 query.operandCount()));
+  if (std::string wrong = wrongOperandCount(query.instruction.opcode, query.operandCount()); !wrong.empty())
+    throw inputError(wrong);
 }
 
 Shape inferIota(const ShapeQuery &query) {

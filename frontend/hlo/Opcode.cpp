@@ -3,6 +3,7 @@
 #include "frontend/hlo/Opcode.h"
 #include <algorithm>
 #include <array>
+#include <fmt/format.h>
 
 namespace heddle::hlo {
 namespace {
@@ -163,6 +164,13 @@ bool isElementwise(Opcode opcode) {
 
 int operandCountOf(Opcode opcode) {
   return rows[size_t(opcode)].operands;
+}
+
+std::string wrongOperandCount(Opcode opcode, size_t count) {
+  int expected = operandCountOf(opcode);
+  if (expected < 0 || count == size_t(expected))
+    return {};
+  return fmt::format("'{}' takes {} operand{}, got {}", opcodeName(opcode), expected, expected == 1 ? "" : "s", count);
 }
 
 bool isRefusedOpcode(std::string_view name) {

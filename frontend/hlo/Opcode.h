@@ -3,6 +3,7 @@
 // the parser turns them into the operation itself.
 #pragma once
 #include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -114,6 +115,9 @@ bool isElementwise(Opcode opcode);
 
 /// How many operands the opcode takes; -1 when that varies.
 int operandCountOf(Opcode opcode);
+
+/// What is wrong with that many operands; empty where nothing is.
+std::string wrongOperandCount(Opcode opcode, size_t count);
 
 /// Whether HLO has an operation of this name that is not read.
 bool isRefusedOpcode(std::string_view name);

@@ -16,6 +16,9 @@ static std::string refused(const std::string &line) {
 
 TEST(HloOperands, counts) {
   EXPECT_CONTAINS(refused("add(p)"), "t.hlo:14:1: 'add' takes 2 operands, got 1");
+  EXPECT_CONTAINS(refused("c64[2] complex(p)"), "'complex' takes 2 operands, got 1");
+  EXPECT_CONTAINS(refused("c64[2] add()"), "'add' takes 2 operands, got 0");
+  EXPECT_CONTAINS(refused("c64[2] dot(p)"), "'dot' takes 2 operands, got 1");
   EXPECT_CONTAINS(refused("negate(p, p)"), "'negate' takes 1 operand, got 2");
   EXPECT_CONTAINS(refused("select(b, p)"), "'select' takes 3 operands, got 2");
   EXPECT_CONTAINS(refused("f32[2] all-reduce(), to_apply=add"), "'all-reduce' takes 1 or more operands, got 0");

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
+#include <limits>
 #include <numbers>
 #include <utility>
 
@@ -107,6 +108,11 @@ int InstructionParser::applyToParts(const Instruction &instruction, Location loc
     for (int &operand : copy.operands)
       if (isComplex(shapeOf(operand).type))
         operand = partOf(operand, i ? Opcode::Imag : Opcode::Real, location);
+      else if (isFloating(shapeOf(operand).type)) // which is no index
+        cursor.fail(location,
+                    fmt::format("'{}' takes complex arrays and one of {}", opcodeName(instruction.opcode),
+                                formatShapePlain(shapeOf(operand))),
+                    {"make it complex: complex(x, zeros)"});
     made[i] = append(std::move(copy), location, part ? &*part : nullptr);
   }
   if (shapeOf(made[0]).isArray())
@@ -129,6 +135,8 @@ std::optional<int> InstructionParser::appendComplex(const Instruction &instructi
   });
   if (!makes && !takes)
     return std::nullopt;
+  if (std::string wrong = wrongOperandCount(instruction.opcode, instruction.operands.size()); !wrong.empty())
+    cursor.fail(location, wrong);
   switch (opcodeClass(instruction.opcode)) {
   case OpcodeClass::Structure:
     return std::nullopt;
@@ -237,7 +245,13 @@ int InstructionParser::complexCollective(const Instruction &collective, Location
   if (made.calledComputation >= 0) {
     const Computation &region = context.module.computation(made.calledComputation);
     const Instruction &root = region.rootInstruction();
-    auto adds = [&](int part) { return region.operand(root, size_t(part)).opcode == Opcode::Add; };
+    auto adds = [&](int part) {
+      const Instruction &sum = region.operand(root, size_t(part));
+      Opcode wanted = part == 0 ? Opcode::Real : Opcode::Imag;
+      if (sum.opcode != Opcode::Add || sum.operands[0] == sum.operands[1])
+        return false;
+      return region.operand(sum, 0).opcode == wanted && region.operand(sum, 1).opcode == wanted;
+    };
     bool isSum = region.parameters.size() == 2 && root.opcode == Opcode::Complex && adds(0) && adds(1) &&
                  region.instructions.size() == 9;
     if (!isSum)
@@ -298,7 +312,12 @@ public:
     int real = divide(add(first, multiply(second, ratio)), divisor);
     int imaginary = divide(subtract(second, multiply(first, ratio)), divisor);
     imaginary = select(isReal, imaginary, of(Opcode::Negate, imaginary));
-    return select(isZero(large), {divide(a.real, b.real), divide(a.imaginary, b.real)}, {real, imaginary});
+    int none = number(real, 0), infinite = number(real, std::numeric_limits<double>::infinity());
+    int isFinite = of(Opcode::IsFinite, of(Opcode::Maximum, of(Opcode::Abs, a.real), of(Opcode::Abs, a.imaginary)));
+    int most = of(Opcode::Maximum, of(Opcode::Abs, b.real), of(Opcode::Abs, b.imaginary)); // NaN where one is
+    int vanishes = of(Opcode::And, isFinite, compare(most, CompareDirection::Equal, infinite));
+    ComplexParts made = select(vanishes, {none, none}, {real, imaginary});
+    return select(isZero(large), {divide(a.real, b.real), divide(a.imaginary, b.real)}, made);
   }
   ComplexParts exponential(ComplexParts z) {
     int size = of(Opcode::Exponential, z.real);
@@ -323,9 +342,11 @@ public:
   ComplexParts squareRoot(ComplexParts z) {
     int half = number(z.real, 0.5);
     int root = of(Opcode::Sqrt, add(multiply(of(Opcode::Abs, z.real), half), multiply(absolute(z), half)));
-    int other = divide(z.imaginary, add(root, root));
+    // Not infinity by infinity.
+    int other = select(of(Opcode::IsFinite, z.imaginary), divide(z.imaginary, add(root, root)), z.imaginary);
     int isLeft = compare(z.real, CompareDirection::Less, number(z.real, 0));
-    int isBelow = of(Opcode::Sign, z.imaginary), down = compare(isBelow, CompareDirection::Less, number(isBelow, 0));
+    // -0 is below the cut.
+    int angle = of(Opcode::Atan2, z.imaginary, z.real), down = compare(angle, CompareDirection::Less, number(angle, 0));
     ComplexParts made =
         select(isLeft, {of(Opcode::Abs, other), select(down, of(Opcode::Negate, root), root)}, {root, other});
     return select(isZero(root), {root, z.imaginary}, made);
@@ -334,7 +355,8 @@ public:
     ComplexParts made = exponential(multiply(by, logarithm(z)));
     int none = number(z.real, 0), one = number(z.real, 1);
     auto isNone = [&](ComplexParts each) { return of(Opcode::And, isZero(each.real), isZero(each.imaginary)); };
-    return select(isNone(z), {select(isNone(by), one, none), none}, made);
+    int isReal = of(Opcode::And, isZero(by.imaginary), compare(by.real, CompareDirection::GreaterOrEqual, none));
+    return select(of(Opcode::And, isNone(z), isReal), {select(isNone(by), one, none), none}, made);
   }
   /// sinh and cosh.
   std::pair<int, int> hyperbolic(int a) {
@@ -454,8 +476,11 @@ int InstructionParser::complexElementwise(const Instruction &instruction, Locati
     ComplexParts z = of(0), one = {filled(z.real, 1, location), filled(z.real, 0, location)};
     if (instruction.opcode == Opcode::Rsqrt)
       return complex(real.divide(one, real.squareRoot(z)));
-    ComplexParts power = real.exponential({real.of(Opcode::Negate, z.real), real.of(Opcode::Negate, z.imaginary)});
-    return complex(real.divide(one, {real.add(power.real, one.real), power.imaginary}));
+    // Of what is not above 0, so that the exponential does not overflow: 1 / (1 + e^-z), or e^z / (1 + e^z).
+    int isLeft = real.compare(z.real, CompareDirection::Less, one.imaginary);
+    ComplexParts negated = {real.of(Opcode::Negate, z.real), real.of(Opcode::Negate, z.imaginary)};
+    ComplexParts power = real.exponential(real.select(isLeft, z, negated));
+    return complex(real.divide(real.select(isLeft, power, one), {real.add(power.real, one.real), power.imaginary}));
   }
   case Opcode::Cbrt: {
     ComplexParts z = of(0);

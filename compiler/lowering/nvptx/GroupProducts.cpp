@@ -91,7 +91,7 @@ SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, GroupOperand a, 
     left += "}";
   }
   Type sum = accumulators.front().getType();
-  // Integers are neither negated nor turned.
+  // Integers are neither negated nor transposed.
   std::string text = "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned." + shape +
                      (sum.isF32() ? ".f32." : ".s32.") + matrixTypeName(a.element) + "." + matrixTypeName(b.element) +
                      " {" + list + "}, " + left + ", " + next() + ", p" + (sum.isF32() ? ", 1, 1" + turns : "") + "; }";

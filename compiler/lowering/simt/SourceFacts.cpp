@@ -109,20 +109,41 @@ SourceFacts::SourceFacts(FuncOp function, const GpuTarget &target, int warps) {
   findEqualGroups(function);
 }
 
+/// Whether what the analysis says of the comparison holds for all numbers. It takes numbers as not negative where
+/// nothing says otherwise, and quotients and remainders of tiles round towards zero; what loops carry may have been
+/// divided before.
+static bool isCertain(arith::CmpIOp op) {
+  SmallVector<Value> work(op.getOperands());
+  DenseSet<Value> seen;
+  while (!work.empty()) {
+    Value value = work.pop_back_val();
+    if (!isa<RankedTensorType>(value.getType()) || !seen.insert(value).second)
+      continue;
+    Operation *by = value.getDefiningOp();
+    if (!by || by->getNumRegions() || isa<arith::DivSIOp, arith::RemSIOp>(by))
+      return false;
+    llvm::append_range(work, by->getOperands());
+  }
+  return true;
+}
+
 void SourceFacts::findEqualGroups(FuncOp function) {
   SmallVector<arith::CmpIOp> comparisons;
   function.walk([&](arith::CmpIOp op) {
-    if (isa<RankedTensorType>(op.getType()))
+    if (isa<RankedTensorType>(op.getType()) && isCertain(op))
       comparisons.push_back(op);
   });
   if (comparisons.empty())
     return;
   analysis::AxisAnalysis axes(function);
   for (arith::CmpIOp op : comparisons) {
-    auto lengths =
-        llvm::map_range(axes.of(op.getResult()).axes, [](const analysis::Axis &axis) { return axis.constancy; });
+    const analysis::AxisInfo &left = axes.of(op.getLhs()), &right = axes.of(op.getRhs());
+    SmallVector<int64_t, 4> lengths;
+    // Two numbers that both count up keep their distance, but not their order where one of them wraps around.
+    for (auto [axis, facts] : llvm::enumerate(axes.of(op.getResult()).axes))
+      lengths.push_back(left.axes[axis].contiguity > 1 && right.axes[axis].contiguity > 1 ? 1 : facts.constancy);
     if (llvm::any_of(lengths, [](int64_t length) { return length > 1; }))
-      equalGroups[op] = SmallVector<int64_t, 4>(lengths.begin(), lengths.end());
+      equalGroups[op] = std::move(lengths);
   }
 }
 

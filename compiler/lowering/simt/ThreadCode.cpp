@@ -121,11 +121,12 @@ ThreadCode::Values ThreadCode::runRegion(Region &region, ValueRange arguments, V
   for (Operation &inner : region.front().without_terminator()) {
     Operation *copy = b.clone(inner, copies);
     facts.takeOver(&inner, copy, divergent);
-    if (auto assertion = dyn_cast<AssertOp>(copy); assertion && isSpare) {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPoint(copy);
-      assertion.getConditionMutable().assign(arith::OrIOp::create(b, assertion.getCondition(), isSpare));
-    }
+    if (isSpare)
+      copy->walk([&](AssertOp assertion) {
+        OpBuilder::InsertionGuard guard(b);
+        b.setInsertionPoint(assertion);
+        assertion.getConditionMutable().assign(arith::OrIOp::create(b, assertion.getCondition(), isSpare));
+      });
   }
   Values results;
   for (Value result : region.front().getTerminator()->getOperands())

@@ -125,6 +125,21 @@ TEST(HloComplex, two_operands) {
              {1.0, Complex(2, -1) / 3e-200}, "without overflow of the square");
 }
 
+TEST(HloComplex, beside_cuts_and_infinities) {
+  auto one = [](const std::string &text, Complex z) { return made("[1]", "r = " + text, {z})[0]; };
+  EXPECT_EQ(one("sqrt(z)", {-1, -0.0}), Complex(0, -1));
+  EXPECT_EQ(one("sqrt(z)", {-1, 0.0}), Complex(0, 1));
+  EXPECT_EQ(one("sqrt(z)", {2, -infinity}), Complex(infinity, -infinity));
+  EXPECT_LT(std::abs(one("logistic(z)", {-1000, 1})), 1e-300);
+  EXPECT_EQ(one("logistic(z)", {1000, 1}), Complex(1, 0));
+  auto two = [](const std::string &text, Complex z, Complex w) { return made("[1]", "r = " + text, {z}, {w})[0]; };
+  EXPECT_EQ(two("divide(z, w)", {1, 0}, {infinity, infinity}), Complex(0, 0));
+  EXPECT_EQ(two("power(z, w)", {0, 0}, {0, 0}), Complex(1, 0));
+  EXPECT_EQ(two("power(z, w)", {0, 0}, {2, 0}), Complex(0, 0));
+  Complex pole = two("power(z, w)", {0, 0}, {-1, 0});
+  EXPECT_FALSE(std::isfinite(pole.real()));
+}
+
 TEST(HloComplex, movement_and_contractions) {
   const Complexes z = some(6), w = some(6, 2);
   expectNear(made("[2,3]", "r = c128[3,2] transpose(z), dimensions={1,0}", z), {z[0], z[3], z[1], z[4], z[2], z[5]},
