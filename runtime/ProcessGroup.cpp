@@ -17,8 +17,6 @@ ProcessGroup::ProcessGroup(Bootstrap &bootstrap, std::shared_ptr<Device> device,
     : own(std::move(device)), seconds(seconds), all(std::make_unique<Neighbours>(bootstrap, own->name(), seconds)) {
   readMembers();
   checkMembers();
-  if (ranks() == 1) // as one of several hosts
-    return;
   std::vector<std::string> problems;
   for (SharingKind each : commonSharing()) {
     std::string problem = check == Check::Now ? trySharing(each) : "";
@@ -28,7 +26,7 @@ ProcessGroup::ProcessGroup(Bootstrap &bootstrap, std::shared_ptr<Device> device,
     }
     problems.push_back(fmt::format("{}: {}", sharingName(each), problem));
   }
-  if (check == Check::Now)
+  if (check == Check::Now && ranks() > 1) // one rank, as of one of several hosts, shares with nobody
     throw environmentError(
         fmt::format("the {} devices have no memory that {} processes can share", own->driver().name(), ranks()),
         problems);

@@ -47,6 +47,7 @@ TEST(Knobs, Values) {
   Setting bytes("HEDDLE_NCCL_BYTES", "1048576"), deadline("HEDDLE_NCCL_DEADLINE", "60"),
       device("HEDDLE_NCCL_DEVICE", "host"), log("HEDDLE_NCCL_LOG", "calls"), reserve("HEDDLE_NCCL_RESERVE", "24");
   Setting library("HEDDLE_LIBRARY", "/opt/libheddle.so.0"), tuning("HEDDLE_TUNING_DATABASE", "/tuned.sqlite");
+  Setting mpi("HEDDLE_MPI_LIBRARY", "/opt/libmpi.so"), address("HEDDLE_HOST_ADDRESS", "10.0.0.1");
   Setting secret("HEDDLE_SECRET", "hush"), secretFile("HEDDLE_SECRET_FILE", "/secret");
   EXPECT_EQ(simulationPolicy(), "reordered");
   EXPECT_EQ(simulationSchedule(), "leap-frog");
@@ -63,6 +64,8 @@ TEST(Knobs, Values) {
   EXPECT_EQ(ncclLibrary(), "/opt/libnccl.so");
   EXPECT_EQ(cacheDirectory(), "/cache");
   EXPECT_EQ(tuningDatabase(), "/tuned.sqlite");
+  EXPECT_EQ(mpiLibrary(), "/opt/libmpi.so");
+  EXPECT_EQ(hostAddress(), "10.0.0.1");
   EXPECT_EQ(sharedSecret(), "hush");
   EXPECT_EQ(sharedSecretFile(), "/secret");
   for (const Knob &knob : listKnobs()) {

@@ -43,11 +43,13 @@ def commands_of_ctest(build):
     shown = subprocess.run(["ctest", "--show-only=json-v1"], cwd=build, check=True, capture_output=True, text=True)
     for test in json.loads(shown.stdout)["tests"]:
         command = test.get("command", [])
-        texts = [word.split("=", 1)[1] for word in command if word.startswith("--gtest_filter=")]
+        # The program stands before its filter; a launcher of MPI may stand before the program.
+        filters = [(command[at - 1], word.split("=", 1)[1]) for at, word in enumerate(command)
+                   if word.startswith("--gtest_filter=")]
         settings = [p["value"] for p in test.get("properties", []) if p["name"] == "ENVIRONMENT"]
         environment = tuple(tuple(each.split("=", 1)) for value in settings for each in value)
-        for text in texts:
-            yield f"CTest's {test['name']}", command[0], environment, text
+        for program, text in filters:
+            yield f"CTest's {test['name']}", program, environment, text
 
 
 def commands_of_texts(source, build):
