@@ -315,7 +315,7 @@ TEST(Hosts, HearOfADeathOnEveryHost) {
         continue;
       std::string text = processes.finish(rank);
       EXPECT_CONTAINS(text, fmt::format("rank {} (host:{}, pid {}) is gone", victim, victim, processes.pid(victim)));
-      EXPECT_LT(timeIn(text) - killed, 2) << text;
+      EXPECT_LT(timeIn(text) - killed, 5) << text;
       EXPECT_EQ(text.find("launched again"), std::string::npos);
     }
   }
@@ -324,7 +324,7 @@ TEST(Hosts, HearOfADeathOnEveryHost) {
 TEST(Hosts, NameAStoppedRankAtTheDeadline) {
   HostPlan plan = planOf(CollectiveKind::AllReduce, 4, 2, 20000, ElementType::F32, {"hosts_shards", 4});
   for (int victim : {0, 3}) {
-    TestProcesses processes(4, [&](const TestRank &self) { callOn(self, plan, 1); });
+    TestProcesses processes(4, [&](const TestRank &self) { callOn(self, plan, 4); });
     for (int rank : {0, 1, 2, 3})
       processes.waitFor(rank, "ready");
     processes.signal(victim, SIGSTOP);
@@ -335,7 +335,7 @@ TEST(Hosts, NameAStoppedRankAtTheDeadline) {
       std::string text = processes.finish(rank);
       EXPECT_CONTAINS(text, fmt::format("rank {}", victim));
       EXPECT_CONTAINS(text, "error: ");
-      EXPECT_LT(timeIn(text) - stopped, 15) << text;
+      EXPECT_LT(timeIn(text) - stopped, 30) << text;
     }
   }
 }
