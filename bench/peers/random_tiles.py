@@ -8,7 +8,6 @@ The environment: RANDOM_TILES=matmul:40,attention:30,rows:40 (how many of each c
 The same seed makes the same cases.
 """
 
-import ctypes
 import os
 import random
 
@@ -16,7 +15,7 @@ import numpy as np
 import triton
 import triton.language as tl
 from triton_kernels import Case, fp8_numbers, integer, numbers, translate
-from user_kernels import attention, pointers
+from user_kernels import attention_on, pointers
 
 CASES = {}
 SHARED_BYTES = 200 * 1024  # of operands in flight: what every version of both compilers can place
@@ -100,10 +99,9 @@ def random_matmul(draw):
         m = n = k = 4096 // min(shrink, 8)
         if mask:
             k -= 16  # the last step is not a whole one
-        names = "MNK"
         path = translate(matmul, pointers(f"A:{kind} B:{kind} C:{result} M:=i32 N:=i32 K:=i32"),
                          {"BM": bm, "BN": bn, "BK": bk, "GROUP": 8, "A_BY_COLUMNS": a_columns, "B_BY_COLUMNS": b_columns,
-                          "STEP": step, "MASK": mask, "ACC": tl.int32 if kind == "i8" else tl.float32}, aligned=list(names))
+                          "STEP": step, "MASK": mask, "ACC": tl.int32 if kind == "i8" else tl.float32}, aligned=["M", "N", "K"])
         arguments = [operand(m * k, kind, 1), operand(k * n, kind, 2), np.zeros(m * n, like), integer(m), integer(n), integer(k)]
         return Case(path, (m // bm * (n // bn), 1, 1), arguments, [(2, short, tolerance)], teraflop=2e-12 * m * n * k,
                     stages=[stages], warps=[warps])
@@ -123,16 +121,7 @@ def random_attention(draw):
 
     def make(shrink):
         length, heads = 4096 // min(shrink, 8), 32 // min(shrink, 8)
-        count = heads * length * depth
-        short = {"fp16": "f16", "bf16": "bf16"}[kind]
-        path = translate(attention, pointers(f"Q:{kind} K:{kind} V:{kind} O:{kind} length:=i32 scale:=fp32"),
-                         {"BM": bm, "BN": bn, "D": depth, "CAUSAL": causal}, aligned=["length"])
-        arguments = [numbers(count, seed, short) for seed in (1, 2, 3)] + [np.zeros(count, np.uint16), integer(length),
-                                                                          ctypes.c_float(depth**-0.5)]
-        if short == "f16":
-            arguments[3] = arguments[3].view(np.float16)
-        work = (2 if causal else 4) * 1e-12 * heads * length * length * depth
-        return Case(path, (length // bm, heads, 1), arguments, [(3, short, 0.01)], teraflop=work, stages=[stages], warps=[warps])
+        return attention_on(length, heads, bm, bn, depth, causal, kind, stages=[stages], warps=[warps])
 
     return f"attention_{kind}_{bm}x{bn}_d{depth}_w{warps}s{stages}{'_causal' if causal else ''}", make
 

@@ -82,20 +82,23 @@ def attention(Q, K, V, O, length, scale, BM: tl.constexpr, BN: tl.constexpr, D: 
     tl.store(O + head + rows[:, None] * D + dims[None, :], acc.to(O.dtype.element_ty))
 
 
+def attention_on(length, heads, bm, bn, depth, causal, dtype, **options):
+    """Attention over `heads` sequences of `length` tokens, in tiles of bm rows and bn columns."""
+    count = heads * length * depth
+    short = {"fp16": "f16", "bf16": "bf16"}[dtype]
+    path = translate(attention, pointers(f"Q:{dtype} K:{dtype} V:{dtype} O:{dtype} length:=i32 scale:=fp32"),
+                     {"BM": bm, "BN": bn, "D": depth, "CAUSAL": causal}, aligned=["length"])
+    result = np.zeros(count, {"f16": np.float16, "bf16": np.uint16}[short])
+    arguments = [*(numbers(count, seed, short) for seed in (1, 2, 3)), result, integer(length), ctypes.c_float(depth**-0.5)]
+    work = (2 if causal else 4) * 1e-12 * heads * length * length * depth
+    return Case(path, (length // bm, heads, 1), arguments, [(3, short, 0.01)], teraflop=work, **options)
+
+
 def attention_case(name, bm, bn, depth, causal, dtype="fp16"):
     @case("attention", name=name)
     def make(shrink):
         length, heads = 8192 // min(shrink, 32), 16 // min(shrink, 8)
-        count = heads * length * depth
-        short = {"fp16": "f16", "bf16": "bf16"}[dtype]
-        path = translate(attention, pointers(f"Q:{dtype} K:{dtype} V:{dtype} O:{dtype} length:=i32 scale:=fp32"),
-                         {"BM": bm, "BN": bn, "D": depth, "CAUSAL": causal}, aligned=["length"])
-        arguments = [numbers(count, 1, short), numbers(count, 2, short), numbers(count, 3, short),
-                     np.zeros(count, np.uint16), integer(length), ctypes.c_float(depth**-0.5)]
-        work = (2 if causal else 4) * 1e-12 * heads * length * length * depth
-        if short == "f16":
-            arguments[3] = arguments[3].view(np.float16)
-        return Case(path, (length // bm, heads, 1), arguments, [(3, short, 0.01)], teraflop=work, stages=[2, 3])
+        return attention_on(length, heads, bm, bn, depth, causal, dtype, stages=[2, 3])
 
 
 for _bm, _bn, _d, _causal in ((128, 128, 128, False), (128, 64, 128, False), (64, 64, 128, False), (128, 128, 64, False),
