@@ -14,7 +14,7 @@ import random
 import numpy as np
 import triton
 import triton.language as tl
-from triton_kernels import Case, fp8_numbers, integer, numbers, translate
+from triton_kernels import Case, Refusal, fp8_numbers, integer, numbers, translate
 from user_kernels import attention_on, pointers
 
 CASES = {}
@@ -45,7 +45,7 @@ def matmul(A, B, C, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexp
     for start in range(0, K, BK):
         if STEP:  # pointers that move
             at, bt = a, b
-        else:  # offsets made anew
+        else:  # offsets made again
             at = a + start * (M if A_BY_COLUMNS else 1)
             bt = b + start * (1 if B_BY_COLUMNS else N)
         if MASK:
@@ -219,15 +219,39 @@ def random_rows(draw):
     return f"rows_{what}{'_loop' if looped else ''}_{kind}_{r}x{c}_of_{cols}_w{warps}", make
 
 
-def draw_cases():
-    draw = random.Random(int(os.environ.get("RANDOM_TILES_SEED", "1")))
-    makers = {"matmul": random_matmul, "attention": random_attention, "rows": random_rows}
-    for word in os.environ.get("RANDOM_TILES", "matmul:40,attention:30,rows:40").split(","):
+def counts():
+    """(class, how many) of the environment."""
+    text = os.environ.get("RANDOM_TILES", "matmul:40,attention:30,rows:40")
+    for word in text.split(","):
         kind, _, count = word.partition(":")
-        wanted = len(CASES) + int(count)
-        while len(CASES) < wanted:
-            name, make = makers[kind](draw)
-            CASES[name] = lambda shrink, make=make, kind=kind: make(shrink).of(kind)
+        if kind not in MAKERS or not count.isdecimal():
+            raise Refusal(f"`RANDOM_TILES={text}`: `{word}` is not CLASS:COUNT",
+                          f"classes are {', '.join(MAKERS)}, as in matmul:40,rows:40")
+        yield kind, int(count)
 
 
+def seed():
+    text = os.environ.get("RANDOM_TILES_SEED", "1")
+    if not text.isdecimal():
+        raise Refusal(f"`RANDOM_TILES_SEED={text}` is not a number", "the same number makes the same cases")
+    return int(text)
+
+
+def draw_cases():
+    draw = random.Random(seed())
+    for kind, count in counts():
+        cases = {}
+        for _ in range(MOST_TRIES * count):
+            if len(cases) == count:
+                break
+            name, make = MAKERS[kind](draw)
+            cases[name] = lambda shrink, make=make, kind=kind: make(shrink).of(kind)
+        if len(cases) < count:
+            raise Refusal(f"`RANDOM_TILES`: {count} of `{kind}` are asked for, {len(cases)} different ones were found",
+                          f"ask for at most {len(cases)}")
+        CASES.update(cases)
+
+
+MAKERS = {"matmul": random_matmul, "attention": random_attention, "rows": random_rows}
+MOST_TRIES = 100  # for each case: some are drawn twice
 draw_cases()

@@ -83,6 +83,9 @@ def attentions(torch):
 
 def main():
     options = parse_arguments()
+    if options.replays < 1:
+        print(f"error: `--replays {options.replays}`: at least 1\nnote: `--help` shows the options", file=sys.stderr)
+        return 2
     try:
         import torch
     except ImportError as error:

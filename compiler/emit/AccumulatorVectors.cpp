@@ -178,13 +178,15 @@ static bool isOnlyAccumulated(const PHINode &phi) {
 void heddle::accumulateInAgprs(Module &module, int threads) {
   constexpr int threadsWithBoth = 256;
   constexpr uint64_t manyWords = 128;
+  if (threads > threadsWithBoth)
+    return;
   for (Function &function : module)
     for (BasicBlock &block : function) {
       uint64_t words = 0;
       for (PHINode &phi : block.phis())
         if (isOnlyAccumulated(phi))
           words += phi.getType()->getPrimitiveSizeInBits().getFixedValue() / 32;
-      if (threads <= threadsWithBoth && words > manyWords)
+      if (words > manyWords)
         function.removeFnAttr("amdgpu-agpr-alloc"); // that none are needed
     }
 }

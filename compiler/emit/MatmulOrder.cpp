@@ -10,6 +10,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/CFG.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/Module.h"
@@ -175,8 +176,8 @@ void Segment::emit(Instruction *one) {
   list.push_back(one);
 }
 
-/// As many as the path has taken when the group of this number begins. The first groups begin with reads, which would
-/// wait for copies.
+/// As many as the path from L2 has served when the group of this number begins. The first groups begin with reads,
+/// which would wait for copies.
 void Segment::emitLoads(size_t number) {
   constexpr size_t firstGroup = 2;
   size_t first = loadCycles > 0 ? firstGroup : 0;
@@ -225,13 +226,13 @@ void Segment::emitGroup(size_t number) {
 }
 
 /// Moves all in the order of the list before `end`. Of two warps of a SIMD the one whose matrix instructions are next
-/// goes before the one with vector code, which would leave the matrix unit idle: it has an instruction in each turn.
+/// goes before the one with vector code, which could issue in every cycle and leave the matrix unit idle.
 void Segment::place(Instruction *end, size_t second) {
   // Scalar instructions stay too: of M0, which a copy reads, there is one. Vector code between matmuls may be anywhere.
   constexpr uint32_t vectorCode = 2;
   bool isChain = second < matmuls.size();
-  bool hasPriorities = isChain && warps > simds && none_of(*end->getParent(), [](Instruction &one) {
-                         return isOneOf(one, {Intrinsic::amdgcn_s_setprio});
+  bool hasPriorities = isChain && warps > simds && none_of(instructions(*end->getFunction()), [](Instruction &one) {
+                         return isOneOf(one, {Intrinsic::amdgcn_s_setprio}); // the kernel sets its own
                        });
   IRBuilder<> builder(end);
   auto setPriority = [&](uint16_t priority) {
@@ -278,9 +279,20 @@ static void orderBlock(BasicBlock &block, const TimingModel &model, int warps) {
   }
 }
 
+/// Whether a warp pipeline has stages here: between two of them the scheduler moves nothing over the barrier
+/// (lowering/simt/WarpPipelines.cpp), and their order is that of the text, or of the one who chose them.
+static bool hasStages(const BasicBlock &block) {
+  return any_of(block, [](const Instruction &one) {
+    const Instruction *next = one.getNextNode();
+    while (isa_and_nonnull<FenceInst>(next))
+      next = next->getNextNode();
+    return next && isOneOf(one, {Intrinsic::amdgcn_s_barrier}) && isOneOf(*next, {Intrinsic::amdgcn_sched_barrier});
+  });
+}
+
 void heddle::orderMatmuls(Module &module, const TimingModel &model, int warps) {
   for (Function &function : module)
     for (BasicBlock &block : function)
-      if (is_contained(successors(&block), &block))
+      if (is_contained(successors(&block), &block) && !hasStages(block))
         orderBlock(block, model, warps);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a wave issues between its matrix instructions. LLVM 22's scheduler puts copies to LDS where the text has them,
-// before all that reads LDS: the path from L2 takes a copy in 16 cycles, and what stands behind a copy waits for it.
-// The matrix units could work meanwhile.
+// What a wave issues between its matrix instructions. LLVM 22's scheduler leaves copies to LDS where the text has them,
+// before all reads of LDS. The path from L2 takes a copy in 16 cycles, and the reads after the copies wait for them,
+// while the matrix units have no work.
 #pragma once
 
 namespace llvm {
@@ -12,11 +12,12 @@ namespace heddle {
 
 struct TimingModel;
 
-/// In the blocks that are loops of their own, between barriers and other effects: groups of matrix instructions that
-/// take about twice the latency of LDS, each after reads for the next group and after as many copies and loads as the
-/// path takes in that time. Loops without copies only in blocks of one warp for each SIMD. In
-/// chains of matmuls (attention) of more warps, matrix instructions have a higher priority than what is between them.
-/// `warps` of a block.
+/// In loops that are one block, between barriers and other effects: makes groups of matrix instructions that take about
+/// twice the latency of LDS. Before each group come the reads for the next one, and as many copies and loads as the
+/// path from L2 serves while a group is executed. In chains of matmuls (attention) of more warps than SIMDs, matrix
+/// instructions get a higher priority than what is between them, unless the function sets priorities. Loops with stages
+/// of a warp pipeline, and those without copies in blocks of more warps than SIMDs, stay as they are. `warps` of a
+/// block.
 void orderMatmuls(llvm::Module &module, const TimingModel &model, int warps);
 
 } // namespace heddle

@@ -259,17 +259,20 @@ LogicalResult checkThreads(Compilation &compilation) {
   return failure(walked.wasInterrupted());
 }
 
-/// What to do about words of Triton's dialects that have no meaning on AMD's gfx9, by a part of the parser's message.
+/// What to do about words of Triton's dialects that have no meaning on AMD's gfx9, by the word as the parser's message
+/// quotes it; empty where it quotes none.
 static StringRef adviceOnForeignWord(StringRef message) {
   struct Advice {
     StringLiteral part, text;
   };
+  static constexpr StringLiteral nvidia =
+      "`ttng` is of NVIDIA's chips: on gfx942 and gfx950 `cdna3.mfma` multiplies, `async_copy` of `cdna4` copies to "
+      "shared memory, and `gl.barrier()` is the barrier of a block";
   static constexpr Advice known[] = {
-      {"ttng",
-       "`ttng` is of NVIDIA's chips: on gfx942 and gfx950 `cdna3.mfma` multiplies, `async_copy` of `cdna4` copies to "
-       "shared memory, and `gl.barrier()` is the barrier of a block"},
-      {"ttg.warp_specialize", "on gfx942 and gfx950 all warps execute one program: overlap its parts by "
-                              "`gl.amd.warp_pipeline_stage`"},
+      {"`ttng'", nvidia},    // of an operation
+      {"\"ttng\"<", nvidia}, // of an attribute or a type
+      {"'ttg.warp_specialize'", "on gfx942 and gfx950 all warps execute one program: overlap its parts by "
+                                "`gl.amd.warp_pipeline_stage`"},
       {"`nvidia_mma`", "the layout is of NVIDIA's chips: use `gl.amd.AMDMFMALayout`"},
       {"`nvmma_shared`", "the layout is of NVIDIA's chips: use `gl.SwizzledSharedLayout` or `gl.PaddedSharedLayout`"},
       {"`amd_wmma`", "the layout is of AMD's RDNA and gfx1250: use `gl.amd.AMDMFMALayout`"},
@@ -289,12 +292,19 @@ LogicalResult parse(Compilation &compilation) {
     return failure();
   bool isAdvised = false; // what this handler reports itself goes on to the next one
   ScopedDiagnosticHandler advise(compilation.context, [&](Diagnostic &found) {
+    if (isAdvised || found.getSeverity() != DiagnosticSeverity::Error)
+      return failure();
     std::string message = found.str();
-    StringRef advice = isAdvised ? StringRef() : adviceOnForeignWord(message);
+    StringRef advice = adviceOnForeignWord(message);
     if (advice.empty())
       return failure();
     isAdvised = true;
-    emitError(found.getLocation()).append(message).attachNote() << advice;
+    auto error = emitError(found.getLocation()) << message;
+    if (readsTtgir(*compilation.chip))
+      error.attachNote() << advice;
+    else
+      error.attachNote() << chipAdvice(compilation.chip->name, readsTtgir)
+                         << "; for other chips give the text of `kernel.asm['ttir']`";
     return success();
   });
   ParserConfig config(compilation.context, /*verifyAfterParse=*/false);

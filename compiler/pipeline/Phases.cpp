@@ -279,15 +279,14 @@ LogicalResult chooseResidentBlocks(Compilation &compilation) {
 }
 
 LogicalResult scheduleMatmuls(Compilation &compilation) {
-  constexpr int lanes = 64;
   if (compilation.options.optimizationLevel == 0)
     return success();
   llvm::Module &module = *compilation.llvmModule;
   int threads = int(compilation.threadKernel.threads);
   keepAccumulatorsWhole(module);
   accumulateInAgprs(module, threads);
-  if (const TimingModel *model = makeGpuTarget(*compilation.chip)->timing())
-    orderMatmuls(module, *model, threads / lanes);
+  if (const TimingModel *model = compilation.gpuTarget->timing())
+    orderMatmuls(module, *model, threads / int(compilation.gpuTarget->lanesPerWarp()));
   return success();
 }
 

@@ -97,11 +97,6 @@ LaneRun firstRun(const MemoryRequest &request, uint64_t lanes) {
   return run;
 }
 
-void addEntries(std::vector<Knowledge::Entry> &entries, uint32_t wave, const OrderCheck::Epochs &epochs) {
-  for (unsigned stream = 0; stream < streamCount; ++stream)
-    if (epochs[stream])
-      entries.push_back({Knowledge::idOf(wave, Stream(stream)), epochs[stream]});
-}
 struct OwnEntries {
   Knowledge::Entry entries[streamCount];
   unsigned count = 0;
@@ -113,6 +108,11 @@ OwnEntries entriesOf(uint32_t wave, const OrderCheck::Epochs &epochs) {
     if (epochs[stream])
       own.entries[own.count++] = {Knowledge::idOf(wave, Stream(stream)), epochs[stream]};
   return own;
+}
+
+void addEntries(std::vector<Knowledge::Entry> &entries, uint32_t wave, const OrderCheck::Epochs &epochs) {
+  OwnEntries own = entriesOf(wave, epochs);
+  entries.insert(entries.end(), own.entries, own.entries + own.count);
 }
 
 /// What a barrier passes on of a wave's own accesses: vector memory in the order of issue, scalar loads when complete.

@@ -182,10 +182,16 @@ void multiplyDecoded(const MatrixInstruction &matrix, const DirectOperands &oper
 
 //===-- Products in integers -------------------------------------------------------------------------------------===//
 
-/// Of products of unsigned bytes of B and signed ones of A: what all rows of A add when `bias` is added to each byte of
-/// B, for 16 rows at once.
-HEDDLE_DIRECT inline __m512i addBias(__m512i sums, __m512i a, int bias) {
-  return _mm512_dpbusd_epi32(sums, _mm512_set1_epi8(char(bias)), a);
+/// Of products of unsigned bytes of B and signed ones of A, [words][outer]: what each row of A adds when `bias` is
+/// added to each byte of B.
+template <unsigned outer>
+HEDDLE_DIRECT inline void sumBias(const uint32_t *a, unsigned words, int bias, uint32_t *biased) {
+  for (unsigned each = 0; each < outer; each += 16) {
+    __m512i sums = _mm512_setzero_si512();
+    for (unsigned word = 0; word < words; ++word)
+      sums = _mm512_dpbusd_epi32(sums, _mm512_set1_epi8(char(bias)), _mm512_load_si512(a + word * outer + each));
+    _mm512_store_si512(biased + each, sums);
+  }
 }
 
 /// sums[row][each] += A B for `rows` rows of A from `first` on and all columns, where four bytes along k share a word:
@@ -214,12 +220,7 @@ HEDDLE_DIRECT void multiplyBytes(const DirectOperands &operands) {
   for (unsigned at = 0; at < operands.words * waveLanes; at += 16)
     _mm512_store_si512(b + at, _mm512_xor_si512(_mm512_loadu_si512(operands.b[0] + at), _mm512_set1_epi8(char(bias))));
   unsigned words = operands.words * (waveLanes / outer);
-  for (unsigned each = 0; each < outer; each += 16) {
-    __m512i sums = _mm512_setzero_si512();
-    for (unsigned word = 0; word < words; ++word)
-      sums = addBias(sums, _mm512_load_si512(a + word * outer + each), bias);
-    _mm512_store_si512(biased + each, sums);
-  }
+  sumBias<outer>(a, words, bias, biased);
   for (unsigned first = 0; first < outer; first += rows) {
     __m512i sums[rows][vectors];
     for (unsigned row = 0; row < rows; ++row)
@@ -303,12 +304,7 @@ template <unsigned outer>
 HEDDLE_DIRECT void addFp4Block(const uint32_t *a, const uint32_t *b, const BlockScales &scales, float *c) {
   constexpr unsigned vectors = outer / 16, rows = 16 / vectors, words = 8;
   alignas(64) uint32_t biased[outer];
-  for (unsigned each = 0; each < outer; each += 16) {
-    __m512i sums = _mm512_setzero_si512();
-    for (unsigned word = 0; word < words; ++word)
-      sums = addBias(sums, _mm512_load_si512(a + word * outer + each), fp4Bias);
-    _mm512_store_si512(biased + each, sums);
-  }
+  sumBias<outer>(a, words, fp4Bias, biased);
   for (unsigned first = 0; first < outer; first += rows) {
     __m512i sums[rows][vectors];
     for (unsigned row = 0; row < rows; ++row)

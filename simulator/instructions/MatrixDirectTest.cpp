@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Matrix instructions done from registers to registers against the way that does all of them, bit for bit.
+// Matrix instructions done from registers to registers against the way that does all of them, bit for bit. Where the
+// processor lacks what the first one needs there is only the second, which the tests of instructions then cover.
 #include "simulator/instructions/MatrixDirect.h"
 #include "simulator/state/Wave.h"
 #include <cstring>
@@ -90,7 +91,15 @@ protected:
   std::mt19937 random{11};
 };
 
+bool hasDirectWay() {
+  return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
+         __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
+         __builtin_cpu_supports("avx512vnni");
+}
+
 TEST_F(MatrixDirectTest, sameBits) {
+  if (!hasDirectWay())
+    GTEST_SKIP() << "the processor lacks AVX-512 or its 8-bit dot products";
   const MatrixInstruction all[] = {
       {{16, 16, 16}, BF16, BF16},
       {{16, 16, 32}, BF16, BF16},
@@ -113,16 +122,12 @@ TEST_F(MatrixDirectTest, sameBits) {
       {{16, 16, 128}, Fp8, Fp8, MatrixKind::Scaled},
       {{32, 32, 64}, Fp8, Fp8, MatrixKind::Scaled},
   };
-  bool hasAny = false;
   for (const MatrixInstruction &matrix : all) {
     unsigned done = 0;
     for (int round = 0; round < 100; ++round)
       done += compare(matrix);
-    hasAny |= done > 0;
-    EXPECT_TRUE(done || !hasAny) << "element " << unsigned(matrix.a);
+    EXPECT_GT(done, 0u) << "element " << unsigned(matrix.a);
   }
-  if (!hasAny)
-    GTEST_SKIP() << "the processor lacks AVX-512 or its 8-bit dot products";
 }
 
 TEST_F(MatrixDirectTest, othersAreLeft) {

@@ -2,6 +2,7 @@
 // Matrix instructions against the plain product. The fragments are laid out here element by element, as the PTX ISA
 // lists them: where element i of a thread's operand comes from.
 #include "tests/reference/SoftFloat.h"
+#include "tests/thread_interpreter/Program.h"
 #include "tests/thread_interpreter/TestKernel.h"
 #include <bit>
 #include <cmath>
@@ -285,4 +286,20 @@ TEST(Matrix, PendingGroupProductsStillRead) {
   EXPECT_TRUE(
       first.run(1, 32, {first.buffer(out)}).has(FindingKind::SharedRace)); // the last group reads the same bytes
   EXPECT_TRUE(none.run(1, 32, {none.buffer(out)}).has(FindingKind::SharedRace));
+}
+
+// PTX ISA, "Matrix Shape": of floats all multiples of 8 columns, of integers 8, 24 and the multiples of 16.
+TEST(Matrix, GroupProductsHaveTheColumnsOfTheTable) {
+  auto isKnown = [](unsigned n, const std::string &types, const std::string &tail) {
+    std::string list = "$0";
+    for (unsigned i = 1; i < n / 2; ++i)
+      list += ", $" + std::to_string(i);
+    std::string count = std::to_string(n);
+    return findGroupMatrixOp("{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n" + count + types +
+                             " {" + list + "}, $" + count + ", $" + std::to_string(n + 1) + ", p" + tail + "; }");
+  };
+  for (unsigned n = 8; n <= 256; n += 8) {
+    EXPECT_TRUE(isKnown(n, "k32.f32.e4m3.e4m3", ", 1, 1")) << n;
+    EXPECT_EQ(bool(isKnown(n, "k32.s32.s8.s8", "")), n % 16 == 0 || n == 8 || n == 24) << n;
+  }
 }

@@ -443,7 +443,7 @@ LogicalResult DotSharedOp::verify() {
         (tile.getElementType().isInteger(32) && a.getElementType().isInteger(8) && b.getElementType().isInteger(8))))
     return emitOpError()
            << "multiplies matrices of elements of one size into f32, or of i8 into i32, with a layout, not "
-           << getA().getType() << " and " << b;
+           << getA().getType() << " and " << b << " into " << tile;
   int64_t m = a.getShape()[getATransposed() ? 1 : 0], k = a.getShape()[getATransposed() ? 0 : 1];
   int64_t n = b.getShape()[getBTransposed() ? 0 : 1], kOfB = b.getShape()[getBTransposed() ? 1 : 0];
   if (k != kOfB || tile.getDimSize(0) != m || tile.getDimSize(1) != n)

@@ -72,8 +72,8 @@ SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, GroupOperand a, 
   unsigned bits = a.element.getIntOrFloatBitWidth();
   std::string shape = "m64n" + std::to_string(2 * count) + "k" + std::to_string(bytesOfGroupDepth * 8 / bits);
   // Only elements of 16 bits may lie across K, and only in shared memory.
-  std::string turns = bits != 16 ? "" : std::string(a.words.empty() ? a.alongK ? ", 0" : ", 1" : "");
-  turns += bits != 16 ? "" : b.alongK ? ", 0" : ", 1";
+  std::string transposed = bits != 16 ? "" : std::string(a.words.empty() ? a.alongK ? ", 0" : ", 1" : "");
+  transposed += bits != 16 ? "" : b.alongK ? ", 0" : ", 1";
   SmallVector<Value> operands = llvm::to_vector(accumulators);
   // The accumulators count as operands a second time.
   auto next = [&] { return "$" + std::to_string(count + operands.size()); };
@@ -94,7 +94,8 @@ SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, GroupOperand a, 
   // Integers are neither negated nor transposed.
   std::string text = "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned." + shape +
                      (sum.isF32() ? ".f32." : ".s32.") + matrixTypeName(a.element) + "." + matrixTypeName(b.element) +
-                     " {" + list + "}, " + left + ", " + next() + ", p" + (sum.isF32() ? ", 1, 1" + turns : "") + "; }";
+                     " {" + list + "}, " + left + ", " + next() + ", p" + (sum.isF32() ? ", 1, 1" + transposed : "") +
+                     "; }";
   operands.push_back(b.descriptor);
   Type result = LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(count, sum));
   std::string all = tiedConstraints(count, sum) + constraints + "l,~{memory}";

@@ -33,7 +33,8 @@ private:
   std::vector<Line> scanLines(Region &region, ValueRange tiles, int axis, bool reverse);
   /// Combines what is before a thread's registers with each.
   void finishScan(Region &region, std::vector<Line> &lines, ValueRange results);
-  /// Assertions of the region count where both are elements of the scan (`exist`, i1; null: everywhere).
+  /// Assertions of the region count where both are combined from elements of the scan (`exist`, i1; null: everywhere),
+  /// also from elements that do not begin with the first one, whose result no position has.
   Values combine(Region &region, const Values &earlier, const Values &later, Value exist = {});
   Values select(Value bit, const Values &yes, const Values &no);
   /// Whether the thread comes after its opposite in this bit of its number (i1).
@@ -84,7 +85,7 @@ std::vector<Scans::Line> Scans::scanLines(Region &region, ValueRange tiles, int 
       Values other;
       for (Value part : line.total)
         other.push_back(shuffleXor(part, 1 << bit));
-      // What lies before this lane's group grows in front.
+      // What precedes this lane's group is extended at its beginning.
       Values before = other;
       Value exists = later;
       if (!line.before.empty()) {

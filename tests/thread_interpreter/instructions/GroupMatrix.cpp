@@ -35,8 +35,8 @@ struct Descriptor {
 /// Where the left operand is: in shared memory along K, or across it, or in registers.
 enum class Left : uint8_t { AlongK, AcrossK, Registers };
 
-/// An element of a left operand in registers: words of neighbours along K, of this row and the one eight below, then
-/// of the second half of the depth.
+/// An element of a left operand in registers: words of contiguous elements along K, of this row and the one eight
+/// below, then of the second half of the depth.
 template <class A>
 static double leftElement(Warp &warp, const Op &op, unsigned row, unsigned k) {
   constexpr unsigned perWord = 4 / A::bytes, half = 4 * perWord;
@@ -140,9 +140,9 @@ Handler heddle::threads::findGroupMatrixOp(std::string_view text) {
                                                         {"wgmma.wait_group.sync.aligned 1;", waitGroups<1>}};
     for (unsigned n = 8; n <= 256; n += 8) {
       for (bool b : {false, true}) {
-        int turn = b ? 0 : 1;
-        std::string along = fmt::format(", 1, 1, 0, {}", turn), across = fmt::format(", 1, 1, 1, {}", turn);
-        std::string registers = fmt::format(", 1, 1, {}", turn);
+        int transposed = b ? 0 : 1;
+        std::string along = fmt::format(", 1, 1, 0, {}", transposed), across = fmt::format(", 1, 1, 1, {}", transposed);
+        std::string registers = fmt::format(", 1, 1, {}", transposed);
         made[textOf(n, "k16.f32.f16.f16", along)] = handlerOf<Half, Left::AlongK>(b);
         made[textOf(n, "k16.f32.f16.f16", across)] = handlerOf<Half, Left::AcrossK>(b);
         made[textOf(n, "k16.f32.f16.f16", registers, true)] = handlerOf<Half, Left::Registers>(b);
@@ -154,7 +154,8 @@ Handler heddle::threads::findGroupMatrixOp(std::string_view text) {
       addNarrow<E4M3, E5M2>(made, n, "k32.f32.e4m3.e5m2");
       addNarrow<E5M2, E4M3>(made, n, "k32.f32.e5m2.e4m3");
       addNarrow<E5M2, E5M2>(made, n, "k32.f32.e5m2.e5m2");
-      addNarrow<S8, S8, IntegerSum>(made, n, "k32.s32.s8.s8");
+      if (n <= 32 || n % 16 == 0) // PTX ISA, "Matrix Shape": integers have fewer shapes
+        addNarrow<S8, S8, IntegerSum>(made, n, "k32.s32.s8.s8");
     }
     return made;
   }();
