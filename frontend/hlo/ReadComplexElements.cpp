@@ -52,16 +52,19 @@ public:
     int real = divide(add(first, multiply(second, ratio)), divisor);
     int imaginary = divide(subtract(second, multiply(first, ratio)), divisor);
     imaginary = select(isReal, imaginary, of(Opcode::Negate, imaginary));
+    // Infinite by finite is infinite in the direction that the infinite parts have; finite by infinite is 0.
     int none = number(real, 0), infinite = number(real, std::numeric_limits<double>::infinity());
-    int isFinite = of(Opcode::IsFinite, of(Opcode::Maximum, of(Opcode::Abs, a.real), of(Opcode::Abs, a.imaginary)));
-    int most = of(Opcode::Maximum, of(Opcode::Abs, b.real), of(Opcode::Abs, b.imaginary)); // NaN where one is
-    int vanishes = of(Opcode::And, isFinite, compare(most, CompareDirection::Equal, infinite));
-    ComplexParts made = select(vanishes, {none, none}, {real, imaginary});
+    auto direction = [&](int part) { return select(isInfinite(part), of(Opcode::Sign, part), none); };
+    int c = direction(a.real), d = direction(a.imaginary);
+    ComplexParts endless = {multiply(infinite, add(multiply(c, b.real), multiply(d, b.imaginary))),
+                            multiply(infinite, subtract(multiply(d, b.real), multiply(c, b.imaginary)))};
+    ComplexParts made = select(of(Opcode::And, isInfinite(a), isFinite(b)), endless, {real, imaginary});
+    made = select(of(Opcode::And, isFinite(a), isInfinite(b)), {none, none}, made);
     return select(isZero(large), {divide(a.real, b.real), divide(a.imaginary, b.real)}, made);
   }
   ComplexParts exponential(ComplexParts z) {
     int size = of(Opcode::Exponential, z.real);
-    int rise = select(isZero(z.imaginary), z.imaginary, multiply(size, of(Opcode::Sine, z.imaginary)));
+    int rise = multiplyUnlessZero(of(Opcode::Sine, z.imaginary), size);
     return {select(isZero(z.imaginary), size, multiply(size, of(Opcode::Cosine, z.imaginary))), rise};
   }
   ComplexParts exponentialMinusOne(ComplexParts z) {
@@ -80,23 +83,33 @@ public:
     return {select(isNear, near, logarithmOfAbsolute({next, z.imaginary})), of(Opcode::Atan2, z.imaginary, next)};
   }
   ComplexParts squareRoot(ComplexParts z) {
-    int half = number(z.real, 0.5);
-    int root = of(Opcode::Sqrt, add(multiply(of(Opcode::Abs, z.real), half), multiply(absolute(z), half)));
+    int half = number(z.real, 0.5), one = number(z.real, 1);
+    // A quarter of a large number, whose absolute value may overflow, and twice its root.
+    double limit = parser.shapeOf(z.real).type == DType::F32 ? double(std::numeric_limits<float>::max())
+                                                             : std::numeric_limits<double>::max();
+    int most = of(Opcode::Maximum, of(Opcode::Abs, z.real), of(Opcode::Abs, z.imaginary));
+    int isLarge = compare(most, CompareDirection::Greater, number(z.real, limit / 4));
+    int down = select(isLarge, number(z.real, 0.25), one), up = select(isLarge, number(z.real, 2), one);
+    ComplexParts low = {multiply(z.real, down), multiply(z.imaginary, down)};
+    int square = add(multiply(of(Opcode::Abs, low.real), half), multiply(absolute(low), half));
+    int root = multiply(of(Opcode::Sqrt, square), up);
     // Not infinity by infinity.
     int other = select(of(Opcode::IsFinite, z.imaginary), divide(z.imaginary, add(root, root)), z.imaginary);
     int isLeft = compare(z.real, CompareDirection::Less, number(z.real, 0));
     // -0 is below the cut.
-    int angle = of(Opcode::Atan2, z.imaginary, z.real), down = compare(angle, CompareDirection::Less, number(angle, 0));
+    int angle = of(Opcode::Atan2, z.imaginary, z.real);
+    int isBelow = compare(angle, CompareDirection::Less, number(angle, 0));
     ComplexParts made =
-        select(isLeft, {of(Opcode::Abs, other), select(down, of(Opcode::Negate, root), root)}, {root, other});
+        select(isLeft, {of(Opcode::Abs, other), select(isBelow, of(Opcode::Negate, root), root)}, {root, other});
     return select(isZero(root), {root, z.imaginary}, made);
   }
   ComplexParts power(ComplexParts z, ComplexParts by) {
     ComplexParts made = exponential(multiply(by, logarithm(z)));
     int none = number(z.real, 0), one = number(z.real, 1);
     auto isNone = [&](ComplexParts each) { return of(Opcode::And, isZero(each.real), isZero(each.imaginary)); };
-    int isReal = of(Opcode::And, isZero(by.imaginary), compare(by.real, CompareDirection::GreaterOrEqual, none));
-    return select(of(Opcode::And, isNone(z), isReal), {select(isNone(by), one, none), none}, made);
+    int isReal = of(Opcode::And, isZero(by.imaginary), compare(by.real, CompareDirection::Greater, none));
+    made = select(of(Opcode::And, isNone(z), isReal), {none, none}, made);
+    return select(isNone(by), {one, none}, made); // also of NaN
   }
   /// sinh and cosh.
   std::pair<int, int> hyperbolic(int a) {
@@ -108,18 +121,20 @@ public:
   }
   ComplexParts sine(ComplexParts z) {
     auto [sinh, cosh] = hyperbolic(z.imaginary);
-    return {multiply(of(Opcode::Sine, z.real), cosh), multiply(of(Opcode::Cosine, z.real), sinh)};
+    return {multiplyUnlessZero(of(Opcode::Sine, z.real), cosh), multiply(of(Opcode::Cosine, z.real), sinh)};
   }
   ComplexParts cosine(ComplexParts z) {
     auto [sinh, cosh] = hyperbolic(z.imaginary);
-    return {multiply(of(Opcode::Cosine, z.real), cosh), of(Opcode::Negate, multiply(of(Opcode::Sine, z.real), sinh))};
+    int sine = multiplyUnlessZero(of(Opcode::Sine, z.real), sinh);
+    return {multiply(of(Opcode::Cosine, z.real), cosh), of(Opcode::Negate, sine)};
   }
   /// (sinh 2a + i sin 2b) / (cosh 2a + cos 2b), beyond 20 its limit.
   ComplexParts hyperbolicTangent(ComplexParts z) {
-    int edge = number(z.real, 20),
-        real = parser.apply(Opcode::Clamp, {of(Opcode::Negate, edge), z.real, edge}, location);
+    int edge = number(z.real, 20);
+    int real = parser.apply(Opcode::Clamp, {of(Opcode::Negate, edge), z.real, edge}, location);
+    int angle = select(isInfinite(z.real), number(z.real, 0), z.imaginary); // which may be infinite as well
     auto [sinh, cosh] = hyperbolic(real);
-    int sine = of(Opcode::Sine, z.imaginary), cosine = of(Opcode::Cosine, z.imaginary);
+    int sine = of(Opcode::Sine, angle), cosine = of(Opcode::Cosine, angle);
     int divisor = add(multiply(sinh, sinh), multiply(cosine, cosine));
     return {divide(multiply(sinh, cosh), divisor), divide(multiply(sine, cosine), divisor)};
   }
@@ -166,6 +181,16 @@ public:
 
 private:
   ComplexParts one(ComplexParts like) { return {number(like.real, 1), number(like.real, 0)}; }
+  int isInfinite(int a) {
+    int infinite = number(a, std::numeric_limits<double>::infinity());
+    return compare(of(Opcode::Abs, a), CompareDirection::Equal, infinite);
+  }
+  int isInfinite(ComplexParts z) { return of(Opcode::Or, isInfinite(z.real), isInfinite(z.imaginary)); }
+  int isFinite(ComplexParts z) {
+    return of(Opcode::And, of(Opcode::IsFinite, z.real), of(Opcode::IsFinite, z.imaginary));
+  }
+  /// 0 where `a` is 0, also when `b` is infinite.
+  int multiplyUnlessZero(int a, int b) { return select(isZero(a), a, multiply(a, b)); }
   /// The larger part and the square of the other one's share of it.
   std::pair<int, int> scaled(ComplexParts z) {
     int a = of(Opcode::Abs, z.real), b = of(Opcode::Abs, z.imaginary);
