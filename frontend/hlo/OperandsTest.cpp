@@ -5,7 +5,7 @@
 using namespace heddle;
 using namespace heddle::hlo;
 
-/// The error of `q = LINE` behind the parameters p: f32[2,3], i: s32[2,3], b: pred[2,3], s: f32[], n: s32[], c: c64[2].
+/// The error of `q = LINE` after the parameters p: f32[2,3], i: s32[2,3], b: pred[2,3], s: f32[], n: s32[], c: c64[2].
 static std::string refused(const std::string &line) {
   return refusal(
       "p = f32[2,3] parameter(0)\ni = s32[2,3] parameter(1)\nb = pred[2,3] parameter(2)\n"
