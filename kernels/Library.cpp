@@ -221,7 +221,8 @@ std::map<std::string, ArrayType> arraysOfShape(const LibraryKernel &kernel,
     bool fits = std::find(parameter.types.begin(), parameter.types.end(), type) != parameter.types.end();
     array.type = fits ? type : parameter.types.front();
     for (const std::string &name : parameter.extents) {
-      known.push_back(name);
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        known.push_back(name);
       auto given = extents.find(name);
       if (given == extents.end())
         throw inputError(fmt::format("kernel `{}`: the extent {} is missing", kernel.name, name),

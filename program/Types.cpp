@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The table of types, and the list of them for errors.
 #include "program/Types.h"
+#include "frontend/hlo/ReadComplex.h"
 
 namespace heddle::program {
 
@@ -49,8 +50,7 @@ std::optional<ElementType> bufferType(hlo::DType type) {
 hlo::Shape arrayOf(const hlo::Shape &shape) {
   if (!hlo::isComplex(shape.type))
     return shape;
-  hlo::Shape pairs =
-      hlo::Shape::array(shape.type == hlo::DType::C64 ? hlo::DType::F32 : hlo::DType::F64, shape.dimensions);
+  hlo::Shape pairs = hlo::Shape::array(hlo::partType(shape.type), shape.dimensions);
   pairs.dimensions.push_back(2);
   return pairs;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Element-wise operations: which types each takes, and the agreement of their operands.
 #include "frontend/hlo/InferShape.h"
+#include "frontend/hlo/ReadComplex.h"
 #include <fmt/format.h>
 
 namespace heddle::hlo {
@@ -163,7 +164,7 @@ Shape inferPart(const ShapeQuery &query) {
   const Shape &shape = query.arrayOperand(0);
   if (!isComplex(shape.type))
     throw inputError(fmt::format("'{}' of type {} is not supported", query.opcode(), dtypeName(shape.type)));
-  return withType(shape, shape.type == DType::C64 ? DType::F32 : DType::F64);
+  return withType(shape, partType(shape.type));
 }
 
 } // namespace

@@ -5,7 +5,7 @@
 using namespace heddle;
 using namespace heddle::hlo;
 
-/// The error of `q = LINE` behind the parameters p: f32[2,3], i: s32[2,3], b: pred[2,3], s: f32[], n: s32[], c: c64[2].
+/// The error of `q = LINE` after the parameters p: f32[2,3], i: s32[2,3], b: pred[2,3], s: f32[], n: s32[], c: c64[2].
 static std::string refused(const std::string &line) {
   return refusal(
       "p = f32[2,3] parameter(0)\ni = s32[2,3] parameter(1)\nb = pred[2,3] parameter(2)\n"
@@ -38,6 +38,13 @@ TEST(HloOperands, element_types) {
   EXPECT_CONTAINS(refused("real(p)"), "'real' of type f32 is not supported");
   EXPECT_CONTAINS(refused("c64[2,3] fft(p), fft_type=FFT, fft_length={3}"),
                   "'fft' takes fft_type FFT, IFFT or IRFFT of a complex");
+  EXPECT_CONTAINS(
+      refusal("p = c64[2,268435456] parameter(0)\nq = c64[2,268435456] fft(p), fft_type=FFT, fft_length={268435456}"),
+      "'fft' of length 268435456; 16777216 is the most");
+  EXPECT_CONTAINS(refusal("p = c64[4097] parameter(0)\nq = c64[4098] fft(p), fft_type=FFT, fft_length={4098}"),
+                  "fft_length with its last dimensions, got FFT, {4098} and c64[4097]");
+  EXPECT_CONTAINS(refusal("p = c64[4106] parameter(0)\nq = c64[4106] fft(p), fft_type=FFT, fft_length={4106}"),
+                  "'fft' of length 4106, which has the prime factor 2053; 2048 is the most");
   EXPECT_CONTAINS(refused("pred[2] iota(), iota_dimension=0"), "'iota' of type pred is not supported");
   EXPECT_CONTAINS(refused("add(t, t)"), "'add' takes arrays, operand 0 is (f32[], f32[])");
 }

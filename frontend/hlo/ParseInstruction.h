@@ -112,7 +112,7 @@ private:
   int complexReduce(const Instruction &reduction, Location location);
   int complexCollective(const Instruction &collective, Location location, const Shape *declared);
   int complexElementwise(const Instruction &instruction, Location location, const Shape *declared);
-  class Arithmetic;                                       // ReadComplex.cpp
+  class Arithmetic;                                       // ReadComplexElements.cpp
   int partOf(int value, Opcode which, Location location); ///< of a real array the imaginary part is 0
   ComplexParts partsOf(int value, Location location);
   /// An array like this one, or like its parts, with one number.

@@ -14,6 +14,8 @@ namespace heddle::hlo {
 namespace {
 
 constexpr int64_t wantedFactor = 32, mostFactor = 2048;
+/// The powers of the root of unity are in the module: 128 MiB of each part in f64.
+constexpr int64_t mostLength = 1 << 24;
 
 /// By which a transform is split: a divisor of about `wantedFactor`, else the least prime factor.
 int64_t factorOf(int64_t length) {
@@ -129,13 +131,18 @@ InstructionParser::Binding InstructionParser::finishFourier(Definition &definiti
                             "fft_length with its last dimensions, got {}, {{{}}} and {}",
                             type.empty() ? "none" : type.substr(0, 20), fmt::join(lengths, ","),
                             formatShapePlain(shape)));
-  for (int64_t length : lengths)
+  for (int64_t length : lengths) {
+    if (length > mostLength)
+      cursor.fail(
+          location, fmt::format("'fft' of length {}; {} is the most", length, mostLength),
+          {"write it as transforms along two dimensions, with a multiplication by roots of unity between them"});
     for (int64_t rest = length, factor = factorOf(rest); rest > 1; rest /= factor, factor = factorOf(rest))
       if (factor > mostFactor)
         cursor.fail(location,
                     fmt::format("'fft' of length {}, which has the prime factor {}; {} is the most", length, factor,
                                 mostFactor),
                     {"pad the array to a length with smaller factors"});
+  }
   ComplexParts values = isReal ? ComplexParts{transformed.operands[0], -1} : partsOf(transformed.operands[0], location);
   int64_t last = shape.rank() - 1, length = lengths.back();
   auto slice = [&](int value, int64_t start, int64_t limit) {

@@ -22,9 +22,9 @@ struct Tiles {
   int stages;
 };
 
-/// `rows` are those of a group, on average.
+/// `rows` are those of a group, on average. Large tiles are for warp-group MMA; elsewhere small ones take less time.
 Tiles tilesOf(const Call &call, int64_t rows) {
-  bool isLarge = call.is("sums", "fast") && rows > 64 && call.extent("N") >= 256;
+  bool isLarge = call.chip->warpGroupMatmuls && call.is("sums", "fast") && rows > 64 && call.extent("N") >= 256;
   int64_t m = call.tile("block_m", rows <= 16 ? 16 : rows <= 64 ? 64 : 128);
   int64_t n = call.tile("block_n", isLarge ? 256 : 128), k = call.tile("block_k", isLarge ? 128 : 64);
   return {m, n, k, call.tile("warps", m >= 128 ? 8 : 4), int(call.tile("stages", 3))};

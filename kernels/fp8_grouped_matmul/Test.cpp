@@ -88,6 +88,23 @@ TEST(Fp8GroupedMatmul, groups_of_the_sum_of_any_sizes) {
   expectReference(matmul(false, {64, 64, 256}, {112, 256}, ElementType::F8E4M3FN, {{"block_m", "64"}}));
 }
 
+// Fast sums of small integers are exact everywhere. Larger tiles are chosen only for warp groups.
+TEST(Fp8GroupedMatmul, fast_sums) {
+  for (bool ofRows : {true, false}) {
+    std::vector<int64_t> ends = ofRows ? std::vector<int64_t>{70, 150} : std::vector<int64_t>{112, 256};
+    TestCall fast = matmul(ofRows, {150, 256, 256}, ends, ElementType::F8E4M3FN, {{"sums", "fast"}});
+    expectReference(fast);
+    fast.options.erase("block_m"), fast.options.erase("block_n");
+    expectReference(fast);
+    const LibraryKernel &kernel = lookupKernel(fast.kernel);
+    for (const Chip *chip : {&hostChip, &sm90Chip, &gfx942Chip, &gfx950Chip}) {
+      CallRequest request{chip, arraysOfShape(kernel, fast.extents, fast.type), fast.options};
+      bool isLarge = planCall(kernel, checkCall(kernel, request)).steps[0].text.find("x256xf32>") != std::string::npos;
+      EXPECT_EQ(isLarge, chip->warpGroupMatmuls) << chip->name;
+    }
+  }
+}
+
 TEST(Fp8GroupedMatmul, what_is_wrong) {
   for (bool ofRows : {true, false}) {
     auto with = [&](std::vector<int64_t> ends, const char *check) {
