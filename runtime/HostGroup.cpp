@@ -78,16 +78,16 @@ HostSurvey::HostSurvey(Bootstrap &bootstrap, const HostOptions &options) {
   for (int rank = 0; rank < bootstrap.size(); ++rank) {
     FieldReader fields(texts[size_t(rank)], fmt::format("rank {}", rank));
     std::string machine = fields.text(128);
-    uint64_t theirs = fields.number(), way = fields.number(uint64_t(TransportKind::Mpi));
+    uint64_t theirs = fields.number(), transport = fields.number(uint64_t(TransportKind::Mpi));
     fields.end();
     machines.insert(machine);
-    if (theirs != uint64_t(std::max(0, options.hosts)) || way != uint64_t(options.transport))
+    if (theirs != uint64_t(std::max(0, options.hosts)) || transport != uint64_t(options.transport))
       throw inputError(fmt::format("rank {} has {} hosts over `{}`, rank {} has {} over `{}`", rank, theirs,
-                                   transportName(TransportKind(way)), bootstrap.rank(), options.hosts,
+                                   transportName(TransportKind(transport)), bootstrap.rank(), options.hosts,
                                    transportName(options.transport)),
                        {"every rank of a group has the same options"});
     if (options.hosts > 0) // the first hosts have one rank more where they are not equally many
-      machine += fmt::format("/{}", rank * options.hosts / bootstrap.size());
+      machine += fmt::format("/{}", int64_t(rank) * options.hosts / bootstrap.size());
     names.push_back(machine);
   }
   if (options.hosts > bootstrap.size())
@@ -122,10 +122,7 @@ HostGroup::HostGroup(Bootstrap &bootstrap, std::shared_ptr<Device> device, const
     NodeBootstrap nodeBootstrap(*everyone, hosts);
     node = std::make_unique<ProcessGroup>(nodeBootstrap, device, seconds);
     if (survey.transport() == TransportKind::Mpi)
-      agree([&] {
-        carrier = makeMpiTransport(bootstrap);
-        return "";
-      });
+      carrier = makeMpiTransport(bootstrap, seconds);
     else
       carrier = makeSocketTransport(bootstrap, hosts.rail(), survey.place(), seconds);
     everyone->barrier(seconds);

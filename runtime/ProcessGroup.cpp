@@ -26,7 +26,7 @@ ProcessGroup::ProcessGroup(Bootstrap &bootstrap, std::shared_ptr<Device> device,
     }
     problems.push_back(fmt::format("{}: {}", sharingName(each), problem));
   }
-  if (check == Check::Now && ranks() > 1) // one rank, as of one of several hosts, shares with nobody
+  if (check == Check::Now && ranks() > 1) // one rank, as of one of several hosts, shares with no process
     throw environmentError(
         fmt::format("the {} devices have no memory that {} processes can share", own->driver().name(), ranks()),
         problems);

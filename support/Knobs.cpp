@@ -26,6 +26,7 @@ constexpr const char *devicesName = "HEDDLE_DEVICES_PER_GPU";
 constexpr const char *hipName = "HEDDLE_HIP_LIBRARY";
 constexpr const char *heddleLibraryName = "HEDDLE_LIBRARY"; // of python/heddle/_library.py and nccl/Libraries.cpp
 constexpr const char *mpiName = "HEDDLE_MPI_LIBRARY";
+constexpr const char *mpiExitName = "HEDDLE_MPI_EXIT_TIMEOUT";
 constexpr const char *addressName = "HEDDLE_HOST_ADDRESS";
 constexpr const char *ncclName = "HEDDLE_NCCL_LIBRARY";
 // Of libheddle_nccl.so (nccl/Settings.cpp), which is loaded into programs of others and reads them itself.
@@ -266,6 +267,10 @@ std::string mpiLibrary() {
   return environmentText(mpiName).value_or("");
 }
 
+double mpiExitSeconds() {
+  return readKnob<double>(mpiExitName, timeoutForm, 600.0, parseTimeout);
+}
+
 std::string hostAddress() {
   return environmentText(addressName).value_or("");
 }
@@ -311,6 +316,9 @@ std::vector<Knob> listKnobs() {
                    "seconds after which a launch that names no limit is stopped; on simulated devices, of waiting",
                    [] { launchTimeoutSeconds(); }),
       describeKnob(heddleLibraryName, libraryForm, "", "libheddle for the Python package and libheddle_nccl.so", [] {}),
+      describeKnob(mpiExitName, timeoutForm, "600",
+                   "seconds that a rank which has ended in order waits for the others, before MPI is finalised",
+                   [] { mpiExitSeconds(); }),
       describeKnob(mpiName, libraryForm, "",
                    "MPI's library, for `--bootstrap mpi`; empty: that of the launcher's family first",
                    [] { mpiLibrary(); }),

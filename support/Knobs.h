@@ -48,6 +48,7 @@ std::string cudaLibrary();      ///< HEDDLE_CUDA_LIBRARY: name or path of the CU
 bool cudaDependentLaunch();     ///< HEDDLE_CUDA_DEPENDENT_LAUNCH; read when a module is loaded
 std::string ncclLibrary();      ///< HEDDLE_NCCL_LIBRARY: name or path of NCCL
 std::string mpiLibrary();       ///< HEDDLE_MPI_LIBRARY: name or path of MPI; empty: whichever is found
+double mpiExitSeconds();        ///< HEDDLE_MPI_EXIT_TIMEOUT: of the wait for other ranks before MPI_Finalize
 std::string hostAddress();      ///< HEDDLE_HOST_ADDRESS: of the interface that ranks of other hosts connect to
 std::string sharedSecret();     ///< HEDDLE_SECRET: what the processes of a group know; empty for none
 std::string sharedSecretFile(); ///< HEDDLE_SECRET_FILE: the file that has it; empty for none

@@ -24,6 +24,7 @@ TEST(Knobs, Defaults) {
   EXPECT_EQ(devicesPerGpu(), 1);
   EXPECT_EQ(hipLibrary(), "libamdhip64.so");
   EXPECT_EQ(ncclLibrary(), "libnccl.so.2");
+  EXPECT_EQ(mpiExitSeconds(), 600.0);
   EXPECT_EQ(simulationPolicy(), "earliest");
   EXPECT_EQ(simulationSchedule(), "run-to-block");
   EXPECT_EQ(simulationSeed(), 0u);
@@ -48,6 +49,7 @@ TEST(Knobs, Values) {
       device("HEDDLE_NCCL_DEVICE", "host"), log("HEDDLE_NCCL_LOG", "calls"), reserve("HEDDLE_NCCL_RESERVE", "24");
   Setting library("HEDDLE_LIBRARY", "/opt/libheddle.so.0"), tuning("HEDDLE_TUNING_DATABASE", "/tuned.sqlite");
   Setting mpi("HEDDLE_MPI_LIBRARY", "/opt/libmpi.so"), address("HEDDLE_HOST_ADDRESS", "10.0.0.1");
+  Setting exit("HEDDLE_MPI_EXIT_TIMEOUT", "7200");
   Setting secret("HEDDLE_SECRET", "hush"), secretFile("HEDDLE_SECRET_FILE", "/secret");
   EXPECT_EQ(simulationPolicy(), "reordered");
   EXPECT_EQ(simulationSchedule(), "leap-frog");
@@ -65,6 +67,7 @@ TEST(Knobs, Values) {
   EXPECT_EQ(cacheDirectory(), "/cache");
   EXPECT_EQ(tuningDatabase(), "/tuned.sqlite");
   EXPECT_EQ(mpiLibrary(), "/opt/libmpi.so");
+  EXPECT_EQ(mpiExitSeconds(), 7200.0);
   EXPECT_EQ(hostAddress(), "10.0.0.1");
   EXPECT_EQ(sharedSecret(), "hush");
   EXPECT_EQ(sharedSecretFile(), "/secret");

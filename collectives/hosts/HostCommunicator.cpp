@@ -123,6 +123,14 @@ HostModel HostCommunicator::State::measure() {
 
 //===-- Operations -----------------------------------------------------------------------------------------------===//
 
+void HostCommunicator::check(const HostPlan &plan) const {
+  const Transport &transport = state->group->transport();
+  if (uint64_t part = largestPartBytes(plan); part > transport.mostBytes())
+    throw inputError(fmt::format("{} sends parts of {} bytes between hosts, {} takes at most {}",
+                                 describe(plan.collective), part, transport.description(), transport.mostBytes()),
+                     {"take more chunks, fewer elements, or the transport `tcp`"});
+}
+
 HostCommunicator::Operation &HostCommunicator::prepare(const HostPlan &plan) {
   std::string key = hostPlanKey(plan);
   for (const auto &known : state->operations)
@@ -137,6 +145,7 @@ HostCommunicator::Operation &HostCommunicator::prepare(const HostPlan &plan) {
                        {"the ranks of a group prepare the same collectives in the same order",
                         fmt::format("plan of rank 0: {}", keys[0]),
                         fmt::format("plan of rank {}: {}", rank, keys[size_t(rank)])});
+  check(plan); // on every rank: their plans are equal
   auto operation = std::make_unique<Operation>();
   operation->plan = plan;
   operation->key = key;
@@ -259,6 +268,11 @@ void HostCommunicator::synchronize() {
   } catch (const Error &error) {
     state->throwFirst(error);
   }
+}
+
+std::vector<std::string> HostCommunicator::agree(const std::function<std::string()> &work) {
+  state->requireGoing();
+  return state->group->agree(work);
 }
 
 std::vector<std::string> HostCommunicator::gather(const std::string &mine, double seconds) {

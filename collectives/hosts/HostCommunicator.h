@@ -5,6 +5,7 @@
 #pragma once
 #include "collectives/Communicator.h"
 #include "collectives/hosts/HostPlan.h"
+#include <functional>
 #include <memory>
 #include <optional>
 
@@ -33,8 +34,15 @@ public:
   /// A plan with what its steps need: kernels, protocol memory and memory for what the transport brings.
   class Operation;
   /// The same object for an equal plan. Collective, but for what was prepared before: the ranks compare their plans,
-  /// and when they differ, every rank gets Error{Input} with the plans of both sides.
+  /// and when they differ, every rank gets Error{Input} with the plans of both sides. Throws as
+  /// `check`.
   Operation &prepare(const HostPlan &plan);
+
+  /// Throws Error{Input} for parts larger than Transport::mostBytes.
+  void check(const HostPlan &plan) const;
+
+  /// As HostGroup::agree.
+  std::vector<std::string> agree(const std::function<std::string()> &work);
 
   /// Puts the collective into this rank's streams; returns at once, unless 32 calls are in flight. Dense arrays, as for
   /// Communicator::launch; they may be one memory as there. Every rank launches the same operations in the same order.

@@ -184,6 +184,17 @@ HostPlan makeHostPlan(const Collective &collective, const HostLayout &layout, co
   return plan;
 }
 
+uint64_t largestPartBytes(const HostPlan &plan) {
+  const Collective &c = plan.collective;
+  int64_t elements = c.partElements() * (c.kind == CollectiveKind::AllToAll ? plan.perHost : 1);
+  if (c.kind == CollectiveKind::AllReduce) {
+    int64_t chunk = plan.chunks.empty() ? 0 : plan.chunks.front(); // the others are no larger
+    int64_t shares = plan.perHost * (plan.algorithm == HostAlgorithm::Pieces ? plan.hosts : 1);
+    elements = std::max(chunk / shares, plan.rest);
+  }
+  return uint64_t(elements) * uint64_t(elementSizeBytes(c.type));
+}
+
 std::string hostPlanKey(const HostPlan &plan) {
   const Collective &c = plan.collective;
   return fmt::format("{} {} {}, {} hosts of {} ranks, {}, chunks of {{{}}} and {}, part [{}]", collectiveName(c.kind),

@@ -54,6 +54,9 @@ struct HostPlan {
 HostPlan makeHostPlan(const Collective &collective, const HostLayout &layout, const HostModel &model,
                       const HostPlanOptions &options = {});
 
+/// The largest part that one exchange of the plan sends to one host.
+uint64_t largestPartBytes(const HostPlan &plan);
+
 /// One line that is equal exactly for equal plans.
 std::string hostPlanKey(const HostPlan &plan);
 

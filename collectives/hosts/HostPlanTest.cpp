@@ -70,6 +70,21 @@ TEST(HostPlans, CutEveryElementOnce) {
   }
 }
 
+TEST(HostPlans, SayTheLargestPartOfAnExchange) {
+  auto largest = [](CollectiveKind kind, int64_t inner, const HostPlanOptions &options = {}) {
+    return largestPartBytes(makeHostPlan(collectiveOf(kind, 6, inner), layoutOf(3, 2), usual, options));
+  };
+  EXPECT_EQ(largest(CollectiveKind::AllGather, 100), 400u);
+  EXPECT_EQ(largest(CollectiveKind::ReduceScatter, 100), 400u);
+  EXPECT_EQ(largest(CollectiveKind::AllToAll, 100), 800u); // of both ranks of a host
+  EXPECT_EQ(largest(CollectiveKind::AllReduce, 9600, {"hosts_whole", 0}), 38400u);
+  EXPECT_EQ(largest(CollectiveKind::AllReduce, 9600, {"hosts_shards", 1}), 19200u);
+  EXPECT_EQ(largest(CollectiveKind::AllReduce, 9600, {"hosts_shards", 2}), 9600u);
+  EXPECT_EQ(largest(CollectiveKind::AllReduce, 9600, {"hosts_pieces", 1}), 6400u);
+  EXPECT_EQ(largest(CollectiveKind::AllReduce, 5, {"hosts_pieces", 1}), 20u); // no cut fits
+  EXPECT_EQ(largest(CollectiveKind::AllReduce, int64_t(1) << 32, {"hosts_whole", 0}), uint64_t(1) << 34);
+}
+
 TEST(HostPlans, KeysDifferWherePlansDo) {
   std::vector<std::string> keys = {
       hostPlanKey(allReduce(2, 2, 4096, usual, {"hosts_shards", 1})),

@@ -13,6 +13,7 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 #include <mutex>
+#include <optional>
 #include <sched.h>
 #include <thread>
 #include <vector>
@@ -31,7 +32,8 @@ struct alignas(16) AnyStatus {
   char bytes[256];
 };
 
-constexpr double finaliseSeconds = 5; ///< that all ranks may take to come to their end
+constexpr double failedSeconds = 5; ///< that all ranks may take to come to their end when this one has failed
+constexpr double joinSeconds = 60;  ///< that all ranks may take until each has asked for MPI
 
 } // namespace
 
@@ -40,13 +42,15 @@ struct Mpi::Functions {
   int (*finalized)(int *);
   int (*initThread)(int *, char ***, int, int *);
   int (*queryThread)(int *);
-  int (*commDup)(uintptr_t, uintptr_t *);
+  int (*commIdup)(uintptr_t, uintptr_t *, uintptr_t *);
+  int (*commSetErrhandler)(uintptr_t, uintptr_t);
   int (*commRank)(uintptr_t, int *);
   int (*commSize)(uintptr_t, int *);
   int (*isend)(const void *, int, uintptr_t, int, int, uintptr_t, uintptr_t *);
   int (*irecv)(void *, int, uintptr_t, int, int, uintptr_t, uintptr_t *);
   int (*test)(uintptr_t *, int *, void *);
   int (*ibarrier)(uintptr_t, uintptr_t *);
+  int (*errorString)(int, char *, int *);
   int (*finalize)();
 };
 
@@ -102,13 +106,15 @@ void Mpi::open() {
   find(call->finalized, "MPI_Finalized");
   find(call->initThread, "MPI_Init_thread");
   find(call->queryThread, "MPI_Query_thread");
-  find(call->commDup, "MPI_Comm_dup");
+  find(call->commIdup, "MPI_Comm_idup");
+  find(call->commSetErrhandler, "MPI_Comm_set_errhandler");
   find(call->commRank, "MPI_Comm_rank");
   find(call->commSize, "MPI_Comm_size");
   find(call->isend, "MPI_Isend");
   find(call->irecv, "MPI_Irecv");
   find(call->test, "MPI_Test");
   find(call->ibarrier, "MPI_Ibarrier");
+  find(call->errorString, "MPI_Error_string");
   find(call->finalize, "MPI_Finalize");
   chooseConstants();
 }
@@ -120,14 +126,21 @@ void Mpi::chooseConstants() {
   isStandard = !isOpenMpi && name.starts_with("libmpi_abi");
   communicator = isOpenMpi ? uintptr_t(world) : isStandard ? 0x101 : 0x44000000;
   byte = isOpenMpi ? uintptr_t(::dlsym(handle, "ompi_mpi_byte")) : isStandard ? 0x247 : 0x4c00010d;
-  if (!byte)
+  errorsReturn = isOpenMpi ? uintptr_t(::dlsym(handle, "ompi_mpi_errors_return")) : isStandard ? 0x142 : 0x54000001;
+  if (!byte || !errorsReturn)
     throw environmentError(fmt::format("the MPI library {} has Open MPI's communicator and not its types", name));
   name = fmt::format("{} ({})", isOpenMpi ? "Open MPI" : isStandard ? "MPI of the standard ABI" : "MPICH", name);
 }
 
 void Mpi::check(int code, const char *what) const {
   if (code != 0)
-    throw environmentError(fmt::format("{}: {} failed with code {}", name, what, code));
+    throw environmentError(fmt::format("{}: {} failed: {}", name, what, errorText(code)));
+}
+
+std::string Mpi::errorText(int code) const {
+  char text[8192] = {}; // larger than MPI_MAX_ERROR_STRING of any library
+  int length = 0;
+  return call->errorString(code, text, &length) == 0 ? text : fmt::format("code {}", code);
 }
 
 /// Without a launcher a library takes the process for the only one, and that is never what was meant.
@@ -150,19 +163,20 @@ void Mpi::initialise() {
   const int serialized = isStandard ? 2048 : 2, multiple = isStandard ? 4096 : 3;
   if (!isInitialised) {
     requireLauncher(name);
+    (void)mpiExitSeconds(); // throws where it is ill-formed: at the exit it would be too late
     check(call->initThread(nullptr, nullptr, multiple, &level), "MPI_Init_thread");
     isOurs = true;
-    std::atexit(finaliseAtExit);
+    ::on_exit([](int status, void *) { finaliseAtExit(status != 0); }, nullptr);
   } else {
     check(call->queryThread(&level), "MPI_Query_thread");
-    uintptr_t copy = 0;
-    check(call->commDup(communicator, &copy), "MPI_Comm_dup");
-    communicator = copy;
   }
   if (level < serialized)
     throw environmentError(
         fmt::format("{} was initialised for one thread (level {}), Heddle needs level {}", name, level, serialized),
         {"initialise it by MPI_Init_thread with MPI_THREAD_SERIALIZED or MPI_THREAD_MULTIPLE"});
+  if (!isOurs)
+    duplicateCommunicator();
+  check(call->commSetErrhandler(communicator, errorsReturn), "MPI_Comm_set_errhandler");
   check(call->commRank(communicator, &own), "MPI_Comm_rank");
   check(call->commSize(communicator, &count), "MPI_Comm_size");
   for (const char *each : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"})
@@ -174,9 +188,30 @@ void Mpi::initialise() {
     }
 }
 
+/// Not MPI_Comm_dup, which waits for all ranks without an end.
+void Mpi::duplicateCommunicator() {
+  uintptr_t copy = 0, request = 0;
+  check(call->commIdup(communicator, &copy, &request), "MPI_Comm_idup");
+  if (!waitFor(request, joinSeconds))
+    throw environmentError(fmt::format("{}: not all ranks have asked for MPI within {:.3g} s", name, joinSeconds),
+                           {"every rank of MPI_COMM_WORLD makes the group"});
+  communicator = copy;
+}
+
+bool Mpi::waitFor(uintptr_t &request, double seconds) {
+  AnyStatus status;
+  Deadline deadline(seconds);
+  PollingPause pause;
+  for (int isDone = 0;;) {
+    check(call->test(&request, &isDone, &status), "MPI_Test");
+    if (isDone || deadline.passed())
+      return isDone != 0;
+    pause.wait();
+  }
+}
+
 Mpi::Mpi() {
   open();
-  initialise();
 }
 
 Mpi::~Mpi() = default;
@@ -189,8 +224,20 @@ static Mpi *&theMpi() {
 
 Mpi &Mpi::instance() {
   std::lock_guard lock(mpiMutex());
-  if (!theMpi())
-    theMpi() = new Mpi;
+  static std::optional<Error> failure; // MPI has been initialised by then, and would be taken for the program's
+  if (failure)
+    throw *failure;
+  if (!theMpi()) {
+    std::unique_ptr<Mpi> made(new Mpi);
+    try {
+      made->initialise();
+    } catch (const Error &error) {
+      if (made->isOurs)
+        failure = error;
+      throw;
+    }
+    theMpi() = made.release();
+  }
   int isFinalised = 0;
   theMpi()->check(theMpi()->call->finalized(&isFinalised), "MPI_Finalized");
   if (isFinalised)
@@ -200,25 +247,20 @@ Mpi &Mpi::instance() {
 }
 
 /// MPI_Finalize waits for all ranks without an end; those that fail do not come. A launcher sees an exit without it,
-/// and ends the job.
-void Mpi::finaliseAtExit() {
+/// and ends the job: so a rank in order waits for the work of the others.
+void Mpi::finaliseAtExit(bool hasFailed) {
   std::lock_guard lock(mpiMutex());
   Mpi *mpi = theMpi();
   int isFinalised = 0;
-  if (!mpi || !mpi->isOurs || mpi->failed || mpi->call->finalized(&isFinalised) != 0 || isFinalised)
+  if (!mpi || mpi->failed || mpi->call->finalized(&isFinalised) != 0 || isFinalised)
     return;
-  uintptr_t request = 0;
-  AnyStatus status;
-  int isDone = mpi->call->ibarrier(mpi->communicator, &request) != 0;
-  Deadline deadline(finaliseSeconds);
-  PollingPause pause;
-  while (!isDone && !deadline.passed()) {
-    if (mpi->call->test(&request, &isDone, &status) != 0)
-      return;
-    pause.wait();
+  try {
+    uintptr_t request = 0;
+    mpi->check(mpi->call->ibarrier(mpi->communicator, &request), "MPI_Ibarrier");
+    if (mpi->waitFor(request, hasFailed ? failedSeconds : mpiExitSeconds()))
+      mpi->call->finalize();
+  } catch (const Error &) { // an exit without MPI_Finalize
   }
-  if (isDone)
-    mpi->call->finalize();
 }
 
 //===-- Transfers ------------------------------------------------------------------------------------------------===//
@@ -309,7 +351,7 @@ namespace {
 /// Each rank sends to each: so the ranks that do not come are known.
 class MpiBootstrap : public Bootstrap {
 public:
-  MpiBootstrap() : mpi(Mpi::instance()) {}
+  MpiBootstrap(Mpi &mpi, int tag) : mpi(mpi), lengthTag(tag), textTag(tag + 1) {}
   ~MpiBootstrap() override {
     if (std::uncaught_exceptions() > 0)
       mpi.giveUp();
@@ -322,6 +364,7 @@ private:
   void transfer(Mpi::Transfers &transfers, const Deadline &deadline, double seconds);
   int rankOf(size_t number) const { return int(number) + (int(number) >= mpi.rank()); } ///< of the others
   Mpi &mpi;
+  const int lengthTag, textTag;
   std::string failure; ///< of an earlier call
 };
 
@@ -355,10 +398,10 @@ std::vector<std::string> MpiBootstrap::allGather(std::string_view mine, double s
   Mpi::Transfers lengths(mpi), bodies(mpi);
   for (int other = 0; other < size(); ++other)
     if (other != rank())
-      lengths.receive(other, Mpi::BootstrapLength, sizeof length);
+      lengths.receive(other, lengthTag, sizeof length);
   for (int other = 0; other < size(); ++other)
     if (other != rank())
-      lengths.send(other, Mpi::BootstrapLength, std::string(reinterpret_cast<const char *>(&length), sizeof length));
+      lengths.send(other, lengthTag, std::string(reinterpret_cast<const char *>(&length), sizeof length));
   transfer(lengths, deadline, seconds);
   for (size_t number = 0; number + 1 < size_t(size()); ++number) {
     uint64_t theirs = 0;
@@ -368,11 +411,11 @@ std::vector<std::string> MpiBootstrap::allGather(std::string_view mine, double s
                             theirs, mostBytes);
       throw environmentError(failure);
     }
-    bodies.receive(rankOf(number), Mpi::BootstrapText, size_t(theirs));
+    bodies.receive(rankOf(number), textTag, size_t(theirs));
   }
   for (int other = 0; other < size(); ++other)
     if (other != rank())
-      bodies.send(other, Mpi::BootstrapText, std::string(mine));
+      bodies.send(other, textTag, std::string(mine));
   transfer(bodies, deadline, seconds);
   for (size_t number = 0; number + 1 < size_t(size()); ++number)
     texts[size_t(rankOf(number))] = bodies.bytes(number);
@@ -387,6 +430,7 @@ bool isOverMpi(const Bootstrap &bootstrap) {
 
 std::unique_ptr<Bootstrap> makeMpiBootstrap(const BootstrapOptions &options) {
   Mpi &mpi = Mpi::instance();
+  int tag = mpi.nextBootstrapTag();
   auto refuse = [](const char *what, int asked, int has) {
     throw inputError(fmt::format("{} {} was asked for, and MPI says {}", what, asked, has),
                      {"leave rank and number out: MPI has them"});
@@ -395,7 +439,7 @@ std::unique_ptr<Bootstrap> makeMpiBootstrap(const BootstrapOptions &options) {
     refuse("rank", options.rank, mpi.rank());
   if (options.size && options.size != mpi.size())
     refuse("a number of processes of", options.size, mpi.size());
-  return std::make_unique<MpiBootstrap>();
+  return std::make_unique<MpiBootstrap>(mpi, tag);
 }
 
 } // namespace heddle

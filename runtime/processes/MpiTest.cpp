@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <dlfcn.h>
 #include <gtest/gtest.h>
+#include <thread>
 
 namespace heddle {
 namespace {
@@ -36,7 +37,7 @@ TEST(MpiOfALauncher, GathersBytes) {
 
 TEST(MpiOfALauncher, MovesBytesOfAnySize) {
   auto bootstrap = makeMpiBootstrap({});
-  auto transport = makeMpiTransport(*bootstrap);
+  auto transport = makeMpiTransport(*bootstrap, 20);
   EXPECT_CONTAINS(transport->description(), std::getenv("OMPI_COMM_WORLD_SIZE") ? "Open MPI (libmpi.so.40" : "MPICH (");
   uint64_t what = 0;
   for (size_t bytes : {0, 1, 100000, 1 << 20}) {
@@ -58,7 +59,60 @@ TEST(MpiOfALauncher, MovesBytesOfAnySize) {
         EXPECT_EQ(in[size_t(rank)], std::string(bytes, char(16 * rank + bootstrap->rank() + int(what))));
   }
   auto other = makeBootstrap(0, 1, [](const std::string &mine, double) { return std::vector<std::string>{mine}; });
-  EXPECT_CONTAINS(messageOf([&] { makeMpiTransport(*other); }), "rank 0 of 1 is rank ");
+  EXPECT_CONTAINS(messageOf([&] { makeMpiTransport(*other, 20); }), "it is rank 0 of 1, and for MPI rank ");
+}
+
+/// One message of rank 0's to rank 1; `text` is what rank 1 expects or rank 0 sends.
+void pass(Transport &transport, int rank, std::string text, uint64_t what) {
+  std::string sent = text;
+  text.assign(text.size(), '\0');
+  if (rank == 0)
+    transport.exchange({{1, sent.data(), sent.size()}}, {}, what, 20);
+  if (rank != 1)
+    return;
+  transport.exchange({}, {{0, text.data(), text.size()}}, what, 20);
+  EXPECT_EQ(text, sent);
+}
+
+// Rank 1 receives in the other order than rank 0 sends.
+TEST(MpiOfALauncher, TwoGroupsAtOnceDoNotHearEachOther) {
+  auto first = makeMpiBootstrap({}), second = makeMpiBootstrap({});
+  auto one = makeMpiTransport(*first, 20), two = makeMpiTransport(*second, 20), three = makeMpiTransport(*second, 20);
+  std::vector<Transport *> order = {one.get(), two.get(), three.get()};
+  if (first->rank() == 1)
+    std::swap(order[0], order[2]);
+  for (Transport *each : order)
+    pass(*each, first->rank(), each == one.get() ? "first" : each == two.get() ? "other" : "third", 7);
+  for (Bootstrap *each : {second.get(), first.get()})
+    EXPECT_EQ(each->allGather(std::to_string(each->rank()), 20), (std::vector<std::string>{"0", "1", "2"}));
+}
+
+// Rank 0 sends twice what rank 1 does not expect: more bytes than it receives, equally many of something else, fewer.
+// What is left of that is not heard by the next group.
+TEST(MpiOfALauncher, ANewGroupFollowsAFailedOne) {
+  auto bootstrap = makeMpiBootstrap({});
+  int rank = bootstrap->rank();
+  for (size_t sent : {4000, 5, 1}) {
+    auto failed = makeMpiTransport(*bootstrap, 20);
+    if (rank == 0)
+      for (int call = 0; call < 2; ++call)
+        pass(*failed, 0, std::string(sent, 'x'), 8);
+    if (rank == 1) {
+      Error error = errorOf([&] { pass(*failed, 1, "hello", 9); });
+      EXPECT_EQ(error.kind, ErrorClass::Environment);
+      EXPECT_CONTAINS(error.what(), "rank 0 exchanges something else than this rank: ");
+      EXPECT_EQ(messageOf([&] { pass(*failed, 1, "hello", 9); }).substr(0, 40),
+                std::string(error.what()).substr(0, 40));
+    }
+    auto next = makeMpiTransport(*makeMpiBootstrap({}), 20);
+    pass(*next, rank, "hello", 9);
+  }
+}
+
+// A rank that is done long before the others waits for them at its exit, and the launcher sees nothing amiss.
+TEST(MpiOfALauncher, EndsWhenTheLastRankDoes) {
+  if (Mpi::instance().rank() == 0 && std::getenv("HEDDLE_TEST_LATE_SECONDS"))
+    std::this_thread::sleep_for(std::chrono::seconds(std::atoi(std::getenv("HEDDLE_TEST_LATE_SECONDS"))));
 }
 
 TEST(MpiWithoutALauncher, IsAnError) {

@@ -3,6 +3,7 @@
 // depend on it.
 #pragma once
 #include "runtime/processes/Neighbours.h"
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,7 +26,8 @@ public:
   virtual void exchange(const std::vector<Part> &out, const std::vector<Part> &in, uint64_t what, double seconds) = 0;
   /// From any thread: an exchange that runs, and every later one, throws the reason.
   virtual void end(const std::string &reason) = 0;
-  virtual std::string description() const = 0; ///< for people: `unix sockets`
+  virtual std::string description() const = 0;          ///< for people: `unix sockets`
+  virtual size_t mostBytes() const { return SIZE_MAX; } ///< of one part
 };
 
 /// What comes before the bytes of a part.
@@ -46,8 +48,8 @@ std::string lateText(std::vector<int> ranks, double seconds);
 std::unique_ptr<Transport> makeSocketTransport(Bootstrap &bootstrap, const std::vector<bool> &peers,
                                                const HostPlace &place, double seconds);
 
-/// Over messages of MPI; the ranks are those of MPI_COMM_WORLD. Throws as Mpi::instance, and Error{Input} for a
-/// bootstrap with other ranks.
-std::unique_ptr<Transport> makeMpiTransport(const Bootstrap &bootstrap);
+/// Over messages of MPI; the ranks are those of MPI_COMM_WORLD. Collective; throws as `together` what Mpi::instance
+/// throws, and for a bootstrap with other ranks.
+std::unique_ptr<Transport> makeMpiTransport(Bootstrap &bootstrap, double seconds);
 
 } // namespace heddle

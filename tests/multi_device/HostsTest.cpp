@@ -315,7 +315,7 @@ TEST(Hosts, HearOfADeathOnEveryHost) {
         continue;
       std::string text = processes.finish(rank);
       EXPECT_CONTAINS(text, fmt::format("rank {} (host:{}, pid {}) is gone", victim, victim, processes.pid(victim)));
-      EXPECT_LT(timeIn(text) - killed, 5) << text;
+      EXPECT_LT(timeIn(text) - killed, 15) << text; // the deadline is 30
       EXPECT_EQ(text.find("launched again"), std::string::npos);
     }
   }

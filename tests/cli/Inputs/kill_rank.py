@@ -35,8 +35,9 @@ def arenas():
 
 
 end = time.monotonic() + 30
-while "algo" not in bench.stdout.readline() and time.monotonic() < end:
-    pass
+for line in bench.stdout:
+    if "algo" in line:
+        break
 victims = ranks()
 while time.monotonic() < end:
     time.sleep(0.3)
