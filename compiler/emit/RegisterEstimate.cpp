@@ -268,3 +268,11 @@ unsigned heddle::leastForGroupMatmuls(const Function &function) {
       least = std::max(least, unsigned(instruction.getType()->getNumContainedTypes()) + reservedForGroups);
   return least;
 }
+
+bool heddle::copiesAsynchronously(const Function &function) {
+  return any_of(instructions(function), [](const Instruction &instruction) {
+    const auto *call = dyn_cast<CallInst>(&instruction);
+    const Function *called = call ? call->getCalledFunction() : nullptr;
+    return called && called->getName().starts_with("llvm.nvvm.cp.async.");
+  });
+}

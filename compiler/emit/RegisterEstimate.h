@@ -19,4 +19,7 @@ unsigned estimateRegisters(const llvm::Function &function, const llvm::Uniformit
 /// Registers without which the assembler refuses the matmuls of warp groups in `function`; 0 where there are none.
 unsigned leastForGroupMatmuls(const llvm::Function &function);
 
+/// Whether there are asynchronous copies to shared memory (cp.async).
+bool copiesAsynchronously(const llvm::Function &function);
+
 } // namespace heddle

@@ -25,7 +25,8 @@ public:
     if (!function.getFnAttribute(threadsAttribute).getValueAsString().getAsInteger(10, threads) && threads &&
         !function.hasFnAttribute(blocksAttribute)) {
       unsigned needed = estimateRegisters(function, analyses.getResult<UniformityInfoAnalysis>(function));
-      ResidentBlocks chosen = {fitting(threads, needed, leastForGroupMatmuls(function)), needed};
+      unsigned groups = leastForGroupMatmuls(function);
+      ResidentBlocks chosen = {fitting(threads, needed, groups, groups && copiesAsynchronously(function)), needed};
       function.addFnAttr(blocksAttribute, std::to_string(chosen.blocks));
       report(chosen);
     }
@@ -34,12 +35,13 @@ public:
   static bool isRequired() { return true; }
 
 private:
-  int64_t fitting(int64_t threads, int64_t needed, int64_t leastForGroups) const {
+  int64_t fitting(int64_t threads, int64_t needed, int64_t leastForGroups, bool isLargerThanNeeded) const {
     // With fewer registers the assembler lets fewer loads be in flight, and layer norm takes 1.22 times as long
-    // (docs/sm_90.md); with `more` than the estimate it rarely spills. Of kernels with matmuls of warp groups the
-    // estimate is larger than what the assembler needs, by up to a ninth (bench/peers/random_tiles.py).
+    // (docs/sm_90.md); with `more` than the estimate it rarely spills. Of kernels with matmuls of warp groups whose
+    // operands are copied asynchronously the estimate is larger than what the assembler needs, by up to a ninth
+    // (bench/peers/random_tiles.py).
     constexpr int64_t least = 48;
-    int64_t more = leastForGroups ? -(needed / 10) : 4, granule = chip.unit.registerGranule;
+    int64_t more = isLargerThanNeeded ? -(needed / 10) : 4, granule = chip.unit.registerGranule;
     int64_t each = int64_t(alignTo(uint64_t(std::max({least, needed + more, leastForGroups})), uint64_t(granule)));
     int64_t byRegisters = chip.unit.registers / (threads * each);
     constexpr int64_t ownBytes = 1024; // of each block's shared memory, for the system

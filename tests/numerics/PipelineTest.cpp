@@ -23,6 +23,8 @@ struct Loop {
   int stages = 0;                       ///< 0: the target's choice
   int outer = 1;                        ///< iterations of a loop around it
   bool twice = false;                   ///< a second loop goes on where the first ended
+  bool fromTable = false;               ///< where the tiles of an iteration lie is loaded, as pages are
+  bool gathersRows = false;             ///< so is what is added for each row of a
 };
 constexpr int depth = 256; ///< of the buffers
 
@@ -42,25 +44,46 @@ std::string pointers(const std::string &name, const std::string &element, int ro
   %{0}_cw = tt.broadcast %{0}_co : tensor<1x{3}xi32> -> tensor<{2}x{3}xi32>
   %{0}_o = arith.addi %{0}_rw, %{0}_cw : tensor<{2}x{3}xi32>
   %{0}_s = tt.splat %{0} : !tt.ptr<{1}> -> tensor<{2}x{3}x!tt.ptr<{1}>>
+  %{0}_z = arith.constant dense<0> : tensor<{2}x{3}xi32>
   %{0}_p = tt.addptr %{0}_s, %{0}_o : tensor<{2}x{3}x!tt.ptr<{1}>>, tensor<{2}x{3}xi32>)",
                      name, element, rows, columns, rowStride, columnStride);
 }
 
-/// In the loop: the tile at %NAME_p moved by %at (scalar) times `stride`, where %left allows along the axis of K.
-std::string load(const std::string &name, const std::string &element, int rows, int columns, bool kIsRow, int stride) {
-  std::string along = kIsRow ? fmt::format("{}x1", rows) : fmt::format("1x{}", columns);
+/// In the loop: %rows (tile of i32), entries of the table at %t behind its pages, times 16.
+std::string rowsText(const Loop &loop) {
   return fmt::format(R"(
+    %at_row = tt.splat %i : i32 -> tensor<{0}xi32>
+    %row_m = arith.constant dense<{0}> : tensor<{0}xi32>
+    %row_0 = arith.muli %at_row, %row_m : tensor<{0}xi32>
+    %row_i = arith.addi %row_0, %a_r : tensor<{0}xi32>
+    %row_s = tt.splat %t : !tt.ptr<i32> -> tensor<{0}x!tt.ptr<i32>>
+    %row_p = tt.addptr %row_s, %row_i : tensor<{0}x!tt.ptr<i32>>, tensor<{0}xi32>
+    %row_t = tt.load %row_p : tensor<{0}x!tt.ptr<i32>>
+    %row_16 = arith.constant dense<16> : tensor<{0}xi32>
+    %row_o = arith.muli %row_t, %row_16 : tensor<{0}xi32>
+    %row_w = tt.expand_dims %row_o {{axis = 1 : i32}} : tensor<{0}xi32> -> tensor<{0}x1xi32>
+    %rows = tt.broadcast %row_w : tensor<{0}x1xi32> -> tensor<{0}x{1}xi32>)",
+                     loop.m, loop.k);
+}
+
+/// In the loop: the tile at %NAME_p moved by %at (scalar) times `stride`, where %left allows along the axis of K.
+/// `moreRows`: the text of a tile %rows that is added, or none.
+std::string load(const std::string &name, const std::string &element, int rows, int columns, bool kIsRow, int stride,
+                 const std::string &moreRows = "") {
+  std::string along = kIsRow ? fmt::format("{}x1", rows) : fmt::format("1x{}", columns);
+  return moreRows + fmt::format(R"(
     %{0}_stride = arith.constant {4} : i32
     %{0}_move = arith.muli %at, %{0}_stride : i32
-    %{0}_ms = tt.splat %{0}_move : i32 -> tensor<{2}x{3}xi32>
+    %{0}_m0 = tt.splat %{0}_move : i32 -> tensor<{2}x{3}xi32>
+    %{0}_ms = arith.addi %{0}_m0, {8} : tensor<{2}x{3}xi32>
     %{0}_here = tt.addptr %{0}_p, %{0}_ms : tensor<{2}x{3}x!tt.ptr<{1}>>, tensor<{2}x{3}xi32>
     %{0}_left = tt.splat %left : i32 -> tensor<{5}xi32>
     %{0}_in = arith.cmpi slt, %{0}_{6}, %{0}_left : tensor<{5}xi32>
     %{0}_mask = tt.broadcast %{0}_in : tensor<{5}xi1> -> tensor<{2}x{3}xi1>
     %{0}_zero = arith.constant dense<{7}> : tensor<{2}x{3}x{1}>
     %{0}_t = tt.load %{0}_here, %{0}_mask, %{0}_zero : tensor<{2}x{3}x!tt.ptr<{1}>>)",
-                     name, element, rows, columns, stride, along, kIsRow ? "row" : "column",
-                     element == "i8" ? "0" : "0.0");
+                                name, element, rows, columns, stride, along, kIsRow ? "row" : "column",
+                                element == "i8" ? "0" : "0.0", moreRows.empty() ? fmt::format("%{}_z", name) : "%rows");
 }
 
 /// `%NAME:2 = scf.for ...`, a sum that goes on from `start`.
@@ -70,9 +93,13 @@ std::string loopText(const Loop &loop, const std::string &name, const std::strin
   std::string text = fmt::format("\n  %{0}:2 = scf.for %i = %c0 to %n step %c1 iter_args(%part = {1}, %moved = %c0) -> "
                                  "({2}, i32) : i32 {{",
                                  name, start, sum);
-  text += loop.carried ? "\n    %at = arith.addi %moved, %c0 : i32" : "\n    %at = arith.muli %i, %ck : i32";
+  text += loop.carried     ? "\n    %at = arith.addi %moved, %c0 : i32"
+          : loop.fromTable ? "\n    %entry = tt.addptr %t, %i : !tt.ptr<i32>, i32"
+                             "\n    %page = tt.load %entry : !tt.ptr<i32>"
+                             "\n    %at = arith.muli %page, %ck : i32"
+                           : "\n    %at = arith.muli %i, %ck : i32";
   text += "\n    %left = arith.subi %depth, %at : i32";
-  text += load("a", e, loop.m, loop.k, false, loop.aAlongK ? 1 : loop.m);
+  text += load("a", e, loop.m, loop.k, false, loop.aAlongK ? 1 : loop.m, loop.gathersRows ? rowsText(loop) : "");
   int bk = loop.bAlongK ? 1 : loop.n;
   std::string b = "%b_t";
   if (loop.transposed) {
@@ -156,12 +183,15 @@ Case caseOf(const Loop &loop, int iterations, int kept) {
   std::string aligned = " {tt.divisibility = 16 : i32}";
   std::string parameters = "%a: !tt.ptr<" + loop.element + ">" + aligned + ", %b: !tt.ptr<" + loop.element + ">" +
                            aligned + ", %c: !tt.ptr<" + (loop.element == "i8" ? "i32" : "f32") + ">" + aligned +
-                           ", %n: i32, %depth: i32" + aligned;
+                           ", %n: i32, %depth: i32" + aligned + ", %t: !tt.ptr<i32>" + aligned;
+  std::vector<int32_t> table(1); // of an iteration, or of a row in it; iterations end before it does
+  for (int i = 1; i < (loop.gathersRows ? iterations * loop.m : iterations); ++i)
+    table.push_back((i * 5 + 2) % 3);
   return {parameters,
           textOf(loop),
           {bufferOf(integers(loop.element, size_t(loop.m * depth), 1)),
            bufferOf(integers(loop.element, size_t(loop.n * depth), 2)), zeros<int32_t>(size_t(loop.m * loop.n)),
-           scalarI32(iterations), scalarI32(kept)}};
+           scalarI32(iterations), scalarI32(kept), bufferOf(table)}};
 }
 
 /// By groups of four warps where the tile is large enough.
@@ -226,6 +256,21 @@ TEST(Pipeline, masks_and_carried_addresses) {
     }
 }
 
+// Loaded one iteration before the copies that need them, and not behind the last entry.
+TEST(Pipeline, indices_of_tiles_and_rows_are_loaded) {
+  for (bool gathersRows : {false, true})
+    for (int iterations : {0, 1, 2, 6}) {
+      Loop loop;
+      loop.fromTable = true;
+      loop.gathersRows = gathersRows;
+      check(loop, iterations);
+      loop.m = 64;
+      loop.n = 32;
+      loop.k = 32;
+      checkWarpGroups(loop, 4, iterations);
+    }
+}
+
 TEST(Pipeline, a_loop_in_a_loop) {
   Loop loop;
   loop.outer = 3;
@@ -282,6 +327,39 @@ TEST(Pipeline, warp_groups_take_fp8_in_every_order) {
     checkWarpGroups(loop, 4, 3);
     loop.transposed = true;
     checkWarpGroups(loop, 4, 2, 80);
+  }
+}
+
+// An operand that does not lie along K is multiplied from registers, on the left. With both across K there is none.
+TEST(Pipeline, warp_groups_take_tf32) {
+  for (auto [order, m, n, k] : {std::array{2, 64, 32, 32}, std::array{3, 64, 32, 32}, std::array{1, 32, 64, 32},
+                                std::array{1, 128, 128, 16}, std::array{2, 64, 16, 64}, std::array{3, 16, 64, 8}}) {
+    Loop loop;
+    loop.element = "f32";
+    loop.m = m;
+    loop.n = n;
+    loop.k = k;
+    loop.aAlongK = order & 1;
+    loop.bAlongK = order & 2;
+    checkWarpGroups(loop, m == 128 ? 8 : 4, 3);
+  }
+}
+
+// The transposed matmul has 64 rows.
+TEST(Pipeline, warp_groups_transpose_matmuls_of_few_rows) {
+  for (auto [element, m, n] : {std::tuple{"f16", 16, 64}, {"bf16", 32, 128}, {"f8E4M3FN", 32, 64}, {"i8", 16, 128}}) {
+    bool isNarrow = std::string_view(element).find('8') != std::string_view::npos;
+    Loop loop;
+    loop.element = element;
+    loop.m = m;
+    loop.n = n;
+    loop.k = isNarrow ? 64 : 32;
+    loop.bAlongK = isNarrow;
+    checkWarpGroups(loop, n == 128 ? 8 : 4, 3);
+    if (isNarrow)
+      continue;
+    loop.aAlongK = false;
+    checkWarpGroups(loop, 4, 2);
   }
 }
 

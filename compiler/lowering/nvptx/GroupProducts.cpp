@@ -15,7 +15,8 @@ std::optional<GroupInstruction> NvptxTarget::groupInstruction(DotOp dot, int war
   int64_t m = dType.getDimSize(0), n = dType.getDimSize(1), k = aType.getDimSize(1);
   // Sums of products of 8 bits are kept in fewer bits than f32 has.
   bool areNarrow = isNativeFp8(a) && isNativeFp8(b) && int64_t(dot.getMaxNumImpreciseAcc()) > k;
-  bool areFloats = dType.getElementType().isF32() && ((a == b && (a.isF16() || a.isBF16())) || areNarrow);
+  bool areTf32 = a.isF32() && b.isF32() && dot.getInputPrecision() == InputPrecision::TF32;
+  bool areFloats = dType.getElementType().isF32() && ((a == b && (a.isF16() || a.isBF16())) || areNarrow || areTf32);
   bool areBytes = dType.getElementType().isInteger(32) && a.isInteger(8) && b.isInteger(8);
   bool fits = chip.warpGroupMatmuls && dType.getRank() == 2 && (areFloats || areBytes) && warps % 4 == 0;
   if (!fits || m < 64 || k < bytesOfGroupDepth * 8 / a.getIntOrFloatBitWidth())

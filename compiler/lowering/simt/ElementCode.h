@@ -15,6 +15,8 @@ private:
   /// For each register of the tile the first one that holds the same, as far as groups of equal elements tell.
   static llvm::SmallVector<size_t> firstOfEquals(mlir::RankedTensorType tile, llvm::ArrayRef<int64_t> lengths);
   Values everyRegister();
+  /// Of a quotient or remainder: one division for each group that the dividend counts through in a thread.
+  bool divideGroups(Values &results);                         ///< whether it did; CountedQuotients.cpp
   bool addColumnsFirst(triton::AddPtrOp op, Values &results); ///< whether it did
   Value compute(llvm::ArrayRef<Value> operands, Type result);
   Value cloneOn(mlir::ValueRange operands, Type result);

@@ -31,7 +31,7 @@ void ElementCode::lower(Operation *) {
     return;
   }
   auto add = dyn_cast<AddPtrOp>(op);
-  if (!(add && addColumnsFirst(add, results)) && !computeAtOnce(results))
+  if (!(add && addColumnsFirst(add, results)) && !divideGroups(results) && !computeAtOnce(results))
     results = everyRegister();
 }
 
@@ -50,27 +50,30 @@ SmallVector<size_t> ElementCode::firstOfEquals(RankedTensorType tile, ArrayRef<i
   return result;
 }
 
-// Registers that hold one value, as of a splat or of a mask whose groups lie in a thread, are computed once.
+// Registers that hold one value, as of a splat or of a mask whose groups lie in a thread, are computed once, and so are
+// those of which all operands are the same.
 ThreadCode::Values ElementCode::everyRegister() {
   Type result = op->getResult(0).getType();
   Values results;
   SmallVector<size_t> firsts;
   if (auto groups = facts.equalGroups.find(op); groups != facts.equalGroups.end())
     firsts = firstOfEquals(cast<RankedTensorType>(result), groups->second);
+  DenseMap<llvm::hash_code, SmallVector<size_t, 1>> byOperands;
+  SmallVector<Values> operandsOf;
   for (size_t reg = 0; reg < size_t(registersOf(result)); ++reg) {
+    Values &operands = operandsOf.emplace_back();
     if (!firsts.empty() && firsts[reg] != reg) {
       results.push_back(results[firsts[reg]]);
       continue;
     }
-    Values operands;
-    bool repeats = reg > 0;
-    for (Value operand : op->getOperands()) {
-      const Values &values = of(operand);
-      bool isScalar = !isa<RankedTensorType>(operand.getType());
-      operands.push_back(values[isScalar ? 0 : reg]);
-      repeats &= isScalar || values[reg] == values[0];
-    }
-    results.push_back(repeats ? results[0] : compute(operands, elementTypeOf(result)));
+    for (Value operand : op->getOperands())
+      operands.push_back(of(operand)[isa<RankedTensorType>(operand.getType()) ? reg : 0]);
+    SmallVector<size_t, 1> &alike = byOperands[llvm::hash_combine_range(operands.begin(), operands.end())];
+    auto *before = llvm::find_if(alike, [&](size_t each) { return operandsOf[each] == operands; });
+    if (before == alike.end())
+      alike.push_back(reg);
+    results.push_back(before != alike.end() && *before != reg ? results[*before]
+                                                              : compute(operands, elementTypeOf(result)));
   }
   return results;
 }

@@ -21,6 +21,9 @@ public:
 private:
   /// What an access moves of as many contiguous elements.
   Value toCarrier(ArrayRef<Value> values, Type element);
+  /// The first registers of accesses of `width` registers each, in the order in which they are made: where a thread has
+  /// more masks than predicates, those with the same mask together, so that the assembler need not compute it again.
+  SmallVector<size_t> accessOrder(size_t registers, size_t width, ArrayRef<Value> masks);
   Values loadRegisters(GlobalLoadOp op, bool atomically, Value owner); ///< in this thread, if `owner` is null or set
   /// What one access of `op` reads; `other` where the mask, which may be null, forbids it.
   Value loadCarrier(GlobalLoadOp op, bool relaxed, Value pointer, Value mask, Value other);
@@ -42,6 +45,22 @@ Value GlobalMemory::toCarrier(ArrayRef<Value> values, Type element) {
   for (auto [i, value] : llvm::enumerate(values))
     whole = LLVM::InsertElementOp::create(b, whole, toMemory(value, element), i32(int64_t(i)));
   return LLVM::BitcastOp::create(b, carrierOf(b, stored.getIntOrFloatBitWidth(), int64_t(values.size())), whole);
+}
+
+SmallVector<size_t> GlobalMemory::accessOrder(size_t registers, size_t width, ArrayRef<Value> masks) {
+  constexpr size_t predicates = 6; // of seven in SASS, one is for loops and owners
+  llvm::MapVector<Value, SmallVector<size_t>> byMask;
+  SmallVector<size_t> order;
+  for (size_t first = 0; first < registers; first += width) {
+    order.push_back(first);
+    byMask[masks.empty() ? Value() : masks[first]].push_back(first);
+  }
+  if (!target.predicatesAccesses() || byMask.size() <= predicates)
+    return order;
+  order.clear();
+  for (const auto &accesses : llvm::make_second_range(byMask))
+    llvm::append_range(order, accesses);
+  return order;
 }
 
 // LLVM has no masked load that is volatile or atomic.
@@ -74,12 +93,24 @@ ThreadCode::Values GlobalMemory::loadRegisters(GlobalLoadOp op, bool atomically,
   Values masks = op.getMask() ? of(op.getMask()) : Values(), others = op.getOther() ? of(op.getOther()) : Values();
   bool isTile = isa<RankedTensorType>(op.getType());
   auto isConstant = [](Value value) { return matchPattern(value, m_Constant()); };
+  auto copyOf = [&](size_t first) {
+    return isTile ? size_t(firstCopy(layoutOf(op.getType()), int64_t(first))) : first;
+  };
+  // What several elements are the same of, as a weight of contiguous elements of its channel, is read once.
+  auto placeOf = [&](size_t first) {
+    return std::tuple(pointers[first], masks.empty() ? Value() : masks[first],
+                      others.empty() ? Value() : others[first]);
+  };
+  DenseMap<std::tuple<Value, Value, Value>, size_t> firstAt;
+  bool isOnce = width == 1 && !relaxed && !op.getIsVolatile();
+  for (size_t first = 0; isOnce && first < pointers.size(); ++first)
+    if (copyOf(first) == first)
+      firstAt.try_emplace(placeOf(first), first);
+  auto sourceOf = [&](size_t first) { return isOnce ? firstAt.at(placeOf(copyOf(first))) : copyOf(first); };
   Values results(pointers.size());
-  for (size_t first = 0; first < pointers.size(); first += width) {
-    if (auto copy = isTile ? size_t(firstCopy(layoutOf(op.getType()), int64_t(first))) : first; copy != first) {
-      std::copy_n(results.begin() + long(copy), width, results.begin() + long(first));
+  for (size_t first : accessOrder(pointers.size(), width, masks)) {
+    if (sourceOf(first) != first)
       continue;
-    }
     Value mask = masks.empty() || matchPattern(masks[first], m_One()) ? Value() : masks[first];
     Value bit = both(owner, mask);
     ArrayRef<Value> own = mask && !others.empty() ? ArrayRef(others).slice(first, width) : ArrayRef<Value>();
@@ -97,6 +128,9 @@ ThreadCode::Values GlobalMemory::loadRegisters(GlobalLoadOp op, bool atomically,
       results[first + i] = value;
     }
   }
+  for (size_t first = 0; first < pointers.size(); first += width)
+    if (size_t source = sourceOf(first); source != first)
+      std::copy_n(results.begin() + long(source), width, results.begin() + long(first));
   return results;
 }
 
@@ -121,7 +155,7 @@ void GlobalMemory::lower(GlobalStoreOp op) {
   bool isTile = isa<RankedTensorType>(op.getPointer().getType());
   LinearLayout layout = isTile ? layoutOf(op.getPointer().getType()) : LinearLayout();
   Value owner = isOwner(layout);
-  for (size_t first = 0; first < pointers.size(); first += width) {
+  for (size_t first : accessOrder(pointers.size(), width, masks)) {
     if (isTile && size_t(firstCopy(layout, int64_t(first))) != first)
       continue;
     Value mask = masks.empty() || matchPattern(masks[first], m_One()) ? Value() : masks[first];

@@ -106,14 +106,14 @@ SourceFacts::SourceFacts(FuncOp function, const GpuTarget &target, int warps) {
     lookAt(op, order);
     copiesDirectly |= isa<AsyncCopyOp, AsyncBufferCopyOp>(op) && !target.hasAsyncCopies();
   });
-  findEqualGroups(function);
+  findGroups(function);
 }
 
-/// Whether what the analysis says of the comparison holds for all numbers. It takes numbers as not negative where
-/// nothing says otherwise, and quotients and remainders of tiles round towards zero; what loops carry may have been
-/// divided before.
-static bool isCertain(arith::CmpIOp op) {
-  SmallVector<Value> work(op.getOperands());
+/// Whether what the analysis says of operations on these values holds for all numbers. It takes numbers as not negative
+/// where nothing says otherwise, and quotients and remainders of tiles round towards zero; what loops carry may have
+/// been divided before.
+static bool isCertain(ValueRange values) {
+  SmallVector<Value> work(values);
   DenseSet<Value> seen;
   while (!work.empty()) {
     Value value = work.pop_back_val();
@@ -127,24 +127,46 @@ static bool isCertain(arith::CmpIOp op) {
   return true;
 }
 
-void SourceFacts::findEqualGroups(FuncOp function) {
-  SmallVector<arith::CmpIOp> comparisons;
-  function.walk([&](arith::CmpIOp op) {
-    if (isa<RankedTensorType>(op.getType()) && isCertain(op))
-      comparisons.push_back(op);
+static SmallVector<int64_t, 4> equalGroupsOf(arith::CmpIOp op, const analysis::AxisAnalysis &axes) {
+  const analysis::AxisInfo &left = axes.of(op.getLhs()), &right = axes.of(op.getRhs());
+  SmallVector<int64_t, 4> lengths;
+  // Two numbers that both count up keep their distance, but not their order where one of them wraps around.
+  for (auto [axis, facts] : llvm::enumerate(axes.of(op.getResult()).axes))
+    lengths.push_back(left.axes[axis].contiguity > 1 && right.axes[axis].contiguity > 1 ? 1 : facts.constancy);
+  return lengths;
+}
+
+/// Along the axis where the groups are longest.
+static SourceFacts::CountedGroups countedGroupsOf(Operation *op, const analysis::AxisAnalysis &axes) {
+  const analysis::AxisInfo &dividend = axes.of(op->getOperand(0)), &divisor = axes.of(op->getOperand(1));
+  SourceFacts::CountedGroups longest;
+  for (int64_t axis = 0; axis < dividend.rank(); ++axis) {
+    const analysis::Axis &from = dividend.axes[size_t(axis)], &by = divisor.axes[size_t(axis)];
+    int64_t length = std::min({from.contiguity, from.divisibility, by.constancy, divisor.divisorOfAll()});
+    if (length > longest.length)
+      longest = {int(axis), length};
+  }
+  return longest;
+}
+
+void SourceFacts::findGroups(FuncOp function) {
+  SmallVector<Operation *> ops;
+  function.walk([&](Operation *op) {
+    if (isa<arith::CmpIOp, arith::DivSIOp, arith::RemSIOp, arith::DivUIOp, arith::RemUIOp>(op) &&
+        isa<RankedTensorType>(op->getResult(0).getType()) && isCertain(op->getOperands()))
+      ops.push_back(op);
   });
-  if (comparisons.empty())
+  if (ops.empty())
     return;
   analysis::AxisAnalysis axes(function);
-  for (arith::CmpIOp op : comparisons) {
-    const analysis::AxisInfo &left = axes.of(op.getLhs()), &right = axes.of(op.getRhs());
-    SmallVector<int64_t, 4> lengths;
-    // Two numbers that both count up keep their distance, but not their order where one of them wraps around.
-    for (auto [axis, facts] : llvm::enumerate(axes.of(op.getResult()).axes))
-      lengths.push_back(left.axes[axis].contiguity > 1 && right.axes[axis].contiguity > 1 ? 1 : facts.constancy);
-    if (llvm::any_of(lengths, [](int64_t length) { return length > 1; }))
-      equalGroups[op] = std::move(lengths);
-  }
+  for (Operation *op : ops)
+    if (auto comparison = dyn_cast<arith::CmpIOp>(op)) {
+      SmallVector<int64_t, 4> lengths = equalGroupsOf(comparison, axes);
+      if (llvm::any_of(lengths, [](int64_t length) { return length > 1; }))
+        equalGroups[op] = std::move(lengths);
+    } else if (CountedGroups groups = countedGroupsOf(op, axes); groups.length > 1) {
+      countedGroups[op] = groups;
+    }
 }
 
 void SourceFacts::lookAt(Operation *op, const GlobalOrder &order) {
@@ -198,6 +220,10 @@ void SourceFacts::takeOver(Operation *source, Operation *copy, bool isDivergent)
       equalGroups[to] = SmallVector<int64_t, 4>(groups->second);
     else
       equalGroups.erase(to);
+    if (auto groups = countedGroups.find(from); groups != countedGroups.end())
+      countedGroups[to] = CountedGroups(groups->second);
+    else
+      countedGroups.erase(to);
     for (DenseSet<Operation *> *set : {&agreeing, &byOwner, &forStores, &withinRange})
       set->contains(from) ? (void)set->insert(to) : (void)set->erase(to);
   }

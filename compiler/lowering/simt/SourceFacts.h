@@ -27,6 +27,13 @@ public:
   /// Of comparisons of tiles: by axis, the length of groups in which all elements are equal, a power of two. None where
   /// it is 1 on each axis.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<int64_t, 4>> equalGroups;
+  /// Of quotients and remainders of tiles by a number that is the same along `axis`: in each group of `length` elements
+  /// along it the dividend counts up by one, from a multiple of the length, which divides the divisor too.
+  struct CountedGroups {
+    int axis = 0;
+    int64_t length = 1;
+  };
+  llvm::DenseMap<mlir::Operation *, CountedGroups> countedGroups;
   SiteTable sites;
   int64_t sharedAlignment = 0; ///< bytes
   bool mayFail = false;        ///< there are assertions: who waits for others looks whether one failed
@@ -37,7 +44,7 @@ public:
   void takeOver(mlir::Operation *source, mlir::Operation *copy, bool isDivergent);
 
 private:
-  void findEqualGroups(triton::FuncOp function);
+  void findGroups(triton::FuncOp function); ///< equal and counted ones
   void lookAt(mlir::Operation *op, const GlobalOrder &order);
 };
 

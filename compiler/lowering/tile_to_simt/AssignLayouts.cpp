@@ -210,7 +210,7 @@ LogicalResult simt::assignLayouts(ModuleOp module, const GpuTarget &target, int 
   if (!function)
     return module.emitError() << "expected one public 'tt.func', found " << count;
   if (warpGroups)
-    LayoutAssigner(function, target, warps, warpGroups).arrangeComputedOperands();
+    LayoutAssigner(function, target, warps, warpGroups).arrangeOperands();
   LayoutAssigner assigner(function, target, warps, warpGroups);
   if (failed(assigner.checkScaledDots()))
     return failure();

@@ -172,11 +172,47 @@ layout::Shape LayoutAssigner::warpsOf(Operation *dot, const MatrixInstruction &i
   return split;
 }
 
-// In chains as of attention a row stays within a warp, as for instructions of one warp (warpsOf).
+/// Whether the matmul, and those that its rows go to or come from, leave each warp group at least 32 columns on
+/// average: less is slower than matmuls by single warps, as the groups exchange what they reduce of a row.
+bool LayoutAssigner::hasColumnsForGroups(DotOp op) {
+  SetVector<Value> seen;
+  seen.insert(op.getD());
+  seen.insert(op.getA());
+  SetVector<DotOp> chain;
+  chain.insert(op);
+  for (size_t i = 0; i < seen.size(); ++i) {
+    Operation *from = seen[i].getDefiningOp();
+    if (auto dot = dyn_cast_or_null<DotOp>(from))
+      chain.insert(dot);
+    else if (from && i > 0 && (isElementwise(from) || isa<BroadcastOp>(from)))
+      seen.insert(from->operand_begin(), from->operand_end());
+    for (OpOperand &use : seen[i].getUses())
+      if (auto dot = dyn_cast<DotOp>(use.getOwner()); dot && use.getOperandNumber() == 0)
+        chain.insert(dot);
+      else if (isElementwise(use.getOwner()))
+        seen.insert(use.getOwner()->getResult(0));
+  }
+  int64_t columns = 0;
+  for (DotOp dot : chain) {
+    std::optional<GroupInstruction> group = target.groupInstruction(dot, warps);
+    if (!group)
+      return false;
+    columns += group->n;
+  }
+  return columns >= 32 * int64_t(chain.size());
+}
+
+// In chains as of attention a row stays within a warp, as for instructions of one warp (warpsOf), or two warp groups
+// share the columns of 64 rows.
 std::optional<GroupInstruction> LayoutAssigner::groupInstruction(DotOp op) {
   std::optional<GroupInstruction> group = warpGroups ? target.groupInstruction(op, warps) : std::nullopt;
+  if (!group)
+    return std::nullopt;
   bool byRows = isMadeOfProduct(op.getA()) || isUsedByRows(op.getD());
-  return byRows && group && group->groupsAlongN > 1 ? std::nullopt : group;
+  bool isTf32 = elementTypeOf(op.getA().getType()).isF32();
+  bool fits =
+      isTf32 ? !byRows && readsAlongK(op, *group) : !byRows || group->groupsAlongN == 1 || hasColumnsForGroups(op);
+  return fits ? group : std::nullopt;
 }
 
 LinearLayout LayoutAssigner::dotLayout(DotOp op) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operands of warp-group MMA that are computed from loaded tiles, as dequantised weights are. Every thread computes the
-// elements that it multiplies: what is exchanged among threads is the loaded tile, which a pipelined loop has in shared
-// memory anyway, and not the operand. The instruction takes its left operand from registers; where the right one is
-// computed, the transposed matmul has it on the left.
+// Operands of warp-group MMA that are computed from loaded tiles, as dequantised weights are, or do not lie in shared
+// memory as the instruction reads them. Every thread computes the elements that it multiplies: what is exchanged among
+// threads is the loaded tile, which a pipelined loop has in shared memory anyway, and not the operand. The instruction
+// takes its left operand from registers; where the right one is such, the transposed matmul has it on the left.
 #include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
 #include "compiler/lowering/tile_to_simt/Relayout.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -79,15 +79,33 @@ static bool fitsRegisters(RankedTensorType left, RankedTensorType sum, const Gpu
   return bits / 32 / (int64_t(warps) * target.lanesPerWarp()) <= target.registersPerThread(warps) * 3 / 4;
 }
 
+bool LayoutAssigner::liesAlongK(Value operand, int axisK) {
+  while (auto trans = operand.getDefiningOp<TransOp>()) {
+    axisK = trans.getOrder()[size_t(axisK)];
+    operand = trans.getSrc();
+  }
+  auto load = operand.getDefiningOp<LoadOp>();
+  if (!load)
+    return false;
+  layout::Order order = accesses.chooseAccess(load, threads()).order;
+  return !order.empty() && order[0] == axisK;
+}
+
+bool LayoutAssigner::readsAlongK(DotOp dot, const GroupInstruction &group) {
+  return liesAlongK(dot.getB(), 0) && (liesAlongK(dot.getA(), 1) || layoutInRegisters(dot, group));
+}
+
 // With several groups along N, each would compute all of the operand.
 std::optional<LinearLayout> LayoutAssigner::layoutInRegisters(DotOp dot, const GroupInstruction &group) {
   Value left = dot.getA();
   LinearLayout layout = leftLayout(tileOf(left), group);
   if (isMadeOfProduct(left))
     return layout;
-  bool isComputed = group.groupsAlongN == 1 && fitsRegisters(tileOf(left), tileOf(dot.getD()), target, warps) &&
-                    originOf(left, layout).computes;
-  return isComputed ? std::optional(layout) : std::nullopt;
+  if (group.groupsAlongN > 1 || !fitsRegisters(tileOf(left), tileOf(dot.getD()), target, warps))
+    return std::nullopt;
+  Origin origin = originOf(left, layout);
+  bool isAcross = elementTypeOf(left.getType()).isF32() && !origin.loads.empty() && !liesAlongK(left, 1);
+  return origin.isKnown && (origin.computes || isAcross) ? std::optional(layout) : std::nullopt;
 }
 
 Value LayoutAssigner::computeIn(Value value, const LinearLayout &layout) {
@@ -220,62 +238,79 @@ static void rewriteAs(const MatmulForm &form, DotOp dot) {
   dot.erase();
 }
 
-/// The instruction for the matmul in this form, where it takes the left operand from registers as it is computed there.
-static std::optional<GroupInstruction> instructionFor(const MatmulForm &form, DotOp dot, const GpuTarget &target,
-                                                      int warps, Origin &origin) {
-  OwningOpRef<ModuleOp> scratch = ModuleOp::create(dot.getLoc()); // the target asks for operations
+using DotTest = llvm::function_ref<bool(DotOp)>;
+
+/// What `test` says of the matmul in this form.
+static bool holdsFor(const MatmulForm &form, DotOp dot, DotTest test) {
+  OwningOpRef<ModuleOp> scratch = ModuleOp::create(dot.getLoc()); // targets and layouts are asked for operations
   OpBuilder b(scratch->getBodyRegion());
   Value left = form.left(b, dot), sum = form.sum(b, dot.getC());
-  auto made = DotOp::create(b, dot.getLoc(), sum.getType(), left, form.right(b, dot), sum, dot.getInputPrecision(),
-                            dot.getMaxNumImpreciseAcc());
-  std::optional<GroupInstruction> group = target.groupInstruction(made, warps);
-  auto leftTile = cast<RankedTensorType>(left.getType());
-  if (!group || group->groupsAlongN != 1 ||
-      !fitsRegisters(leftTile, cast<RankedTensorType>(sum.getType()), target, warps))
-    return std::nullopt;
-  origin = originOf(left, leftLayout(leftTile, *group));
-  return origin.computes ? group : std::nullopt;
+  return test(DotOp::create(b, dot.getLoc(), sum.getType(), left, form.right(b, dot), sum, dot.getInputPrecision(),
+                            dot.getMaxNumImpreciseAcc()));
 }
 
-void LayoutAssigner::arrangeComputedOperands() {
+// Reads of shared memory by a thread: of contiguous elements that it has, up to 16 bytes at once.
+int64_t LayoutAssigner::readsOf(LoadOp load, const LinearLayout &layout) {
+  layout::Order order = accesses.chooseAccess(load, threads()).order;
+  int64_t run = 1, most = 128 / memoryBits(elementTypeOf(load.getType()));
+  for (bool isLonger = !order.empty(); isLonger && run < most;) {
+    isLonger = false;
+    for (int bit = 0; bit < layout.inputBits(layout::Dim::Register); ++bit)
+      isLonger |= layout.basis(layout::Dim::Register, bit, layout::tileDim(order[0])) == run;
+    run *= isLonger ? 2 : 1;
+  }
+  return layout.inputSize(layout::Dim::Register) / run;
+}
+
+/// How often a thread reads shared memory for a left operand in registers; nothing where the matmul has none.
+std::optional<int64_t> LayoutAssigner::readsOfLeft(DotOp dot) {
+  std::optional<GroupInstruction> group = groupInstruction(dot);
+  std::optional<LinearLayout> layout = group ? layoutInRegisters(dot, *group) : std::nullopt;
+  if (!layout)
+    return std::nullopt;
+  int64_t reads = 0;
+  for (auto &[load, of] : originOf(dot.getA(), *layout).loads)
+    reads += readsOf(load, of);
+  return reads;
+}
+
+/// Whether warp groups multiply with both operands as copies to shared memory leave them.
+bool LayoutAssigner::readsBothInPlace(DotOp dot) {
+  bool isWide = elementTypeOf(dot.getA().getType()).getIntOrFloatBitWidth() != 16;
+  std::optional<GroupInstruction> group = groupInstruction(dot);
+  return group && group->groupsAlongN == 1 && !layoutInRegisters(dot, *group) &&
+         (!isWide || (liesAlongK(dot.getA(), 1) && liesAlongK(dot.getB(), 0)));
+}
+
+void LayoutAssigner::arrangeOperands() {
   SmallVector<DotOp> dots;
   function.walk([&](DotOp dot) { dots.push_back(dot); });
   for (DotOp dot : dots) {
     if (tileOf(dot.getD()).getRank() != 2 || isMadeOfProduct(dot.getA()) || isUsedByRows(dot.getD()))
       continue;
-    // Reads of shared memory: of neighbours that a thread has, up to 16 bytes at once.
-    auto readsOf = [&](const Origin &origin) {
-      int64_t reads = 0;
-      for (auto [load, layout] : origin.loads) {
-        layout::Order order = accesses.chooseAccess(load, threads()).order;
-        int64_t run = 1, most = 128 / memoryBits(elementTypeOf(load.getType()));
-        for (bool isLonger = !order.empty(); isLonger && run < most;) {
-          isLonger = false;
-          for (int bit = 0; bit < layout.inputBits(layout::Dim::Register); ++bit)
-            isLonger |= layout.basis(layout::Dim::Register, bit, layout::tileDim(order[0])) == run;
-          run *= isLonger ? 2 : 1;
-        }
-        reads += layout.inputSize(layout::Dim::Register) / run;
+    std::optional<int64_t> reads;
+    auto hasLeftInRegisters = [&](DotOp dot) { return bool(reads = readsOfLeft(dot)); };
+    MatmulForm form;
+    if (!hasLeftInRegisters(dot)) {
+      bool mayBeSwapped = isReadAsItIs(dot.getA(), dot->getBlock());
+      form.isSwapped = true;
+      if (!mayBeSwapped)
+        continue;
+      if (!holdsFor(form, dot, hasLeftInRegisters)) {
+        if (!groupInstruction(dot) && isReadAsItIs(dot.getB(), dot->getBlock()) &&
+            holdsFor(form, dot, [&](DotOp swapped) { return readsBothInPlace(swapped); }))
+          rewriteAs(form, dot);
+        continue;
       }
-      return reads;
-    };
-    MatmulForm plain;
-    Origin origin, reorderedOrigin;
-    std::optional<GroupInstruction> group = instructionFor(plain, dot, target, warps, origin);
-    if (!group && isReadAsItIs(dot.getA(), dot->getBlock())) {
-      plain.isSwapped = true;
-      group = instructionFor(plain, dot, target, warps, origin);
     }
-    if (!group)
-      continue;
-    MatmulForm form = plain;
-    auto shape = tileOf(plain.isSwapped ? dot.getB() : dot.getA()).getShape();
-    auto left = RankedTensorType::get({shape[plain.isSwapped ? 1 : 0], shape[plain.isSwapped ? 0 : 1]},
-                                      tileOf(dot.getA()).getElementType());
-    form.order = registersFirst(leftLayout(left, *group));
-    bool isBetter =
-        instructionFor(form, dot, target, warps, reorderedOrigin) && readsOf(reorderedOrigin) < readsOf(origin);
-    if (isBetter || plain.isSwapped)
-      rewriteAs(isBetter ? form : plain, dot);
+    MatmulForm inOrder = form;
+    int64_t before = *reads;
+    holdsFor(form, dot, [&](DotOp made) {
+      inOrder.order = registersFirst(leftLayout(tileOf(made.getA()), *groupInstruction(made)));
+      return true;
+    });
+    bool isBetter = holdsFor(inOrder, dot, hasLeftInRegisters) && *reads < before;
+    if (isBetter || form.isSwapped)
+      rewriteAs(isBetter ? inOrder : form, dot);
   }
 }

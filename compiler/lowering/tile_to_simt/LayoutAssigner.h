@@ -21,9 +21,10 @@ public:
   /// An error for a scaled dot that the target has no instruction for.
   mlir::LogicalResult checkScaledDots();
   void run();
-  /// Before run(): matmuls by warp groups of which an operand is computed from loads have it on the left, where the
-  /// instruction takes it from registers, and their rows in an order in which a thread's are contiguous.
-  void arrangeComputedOperands();
+  /// Before run(): matmuls by warp groups of which an operand is computed from loads, or does not lie as shared memory
+  /// must have it, have it on the left, where the instruction takes it from registers, and their rows in an order in
+  /// which a thread's are contiguous. Matmuls with few rows are transposed where that makes them ones by warp groups.
+  void arrangeOperands();
 
 private:
   using LinearLayout = layout::LinearLayout;
@@ -69,6 +70,7 @@ private:
   LinearLayout storeLayout(triton::StoreOp op);
   /// The instruction for groups of warps, where that is the better one.
   std::optional<GroupInstruction> groupInstruction(triton::DotOp op);
+  bool hasColumnsForGroups(triton::DotOp op);
   LinearLayout reduceLayout(triton::ReduceOp op);
   LinearLayout scanLayout(triton::ScanOp op);
   LinearLayout packLayout(triton::MapElementwiseOp op); ///< the elements of a pack are in registers of one thread
@@ -84,11 +86,18 @@ private:
   void rewriteScaledDot(triton::DotScaledOp dot);
   void replaceScaledDot(triton::DotScaledOp dot);
 
-  //===-- ComputedOperands.cpp
-  //-------------------------------------------------------------------------------------===//
-  /// Of a left operand that is made of another product, or computed from loads: where the instruction reads it, if
-  /// there are registers.
+  //===-- ComputedOperands.cpp ------------------------------------------------------------------------------------===//
+  /// Whether the operand is loaded, and contiguous along K in memory.
+  bool liesAlongK(mlir::Value operand, int axisK);
+  /// Whether warp groups can read both operands of 32 bits without another copy: they read no such elements across K
+  /// from shared memory.
+  bool readsAlongK(triton::DotOp dot, const GroupInstruction &group);
+  /// Of a left operand that is made of another product, computed from loads, or of 32 bits that do not lie along K:
+  /// where the instruction reads it, if there are registers.
   std::optional<LinearLayout> layoutInRegisters(triton::DotOp dot, const GroupInstruction &group);
+  int64_t readsOf(triton::LoadOp load, const LinearLayout &layout);
+  std::optional<int64_t> readsOfLeft(triton::DotOp dot);
+  bool readsBothInPlace(triton::DotOp dot);
   /// The tile, computed again in this layout, in which each thread can compute its elements.
   mlir::Value computeIn(mlir::Value value, const LinearLayout &layout);
 

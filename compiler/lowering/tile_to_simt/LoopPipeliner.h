@@ -29,8 +29,8 @@ struct RingCopy {
 
 class LoopPipeliner {
 public:
-  /// `usual`: stages, where nobody says how many.
-  LoopPipeliner(mlir::scf::ForOp loop, const PipelineTarget &to, int64_t usual);
+  /// `usual`: stages, where nobody says how many. `mostIndexWords`: see LoopSlice.
+  LoopPipeliner(mlir::scf::ForOp loop, const PipelineTarget &to, int64_t usual, int64_t mostIndexWords = 0);
   virtual ~LoopPipeliner();
 
   /// Whether there is something to prefetch.

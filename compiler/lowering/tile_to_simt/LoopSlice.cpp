@@ -2,6 +2,7 @@
 // Collects the slice, refuses what cannot be computed twice, and clones it for another iteration.
 #include "compiler/lowering/tile_to_simt/LoopSlice.h"
 #include "compiler/layout/Axes.h"
+#include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -37,11 +38,24 @@ bool LoopSlice::collect(Value value) {
   Operation *op = value.getDefiningOp();
   auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
   bool isScalarOfTile = !isTile(value.getType()) && llvm::any_of(op->getOperandTypes(), isTile);
-  if (op->getBlock() != loop.getBody() || op->getNumRegions() || !isPure(op) || isScalarOfTile)
+  bool isKnown = op->getBlock() == loop.getBody() && !op->getNumRegions() && !isScalarOfTile;
+  if (!isKnown || !(isPure(op) || isIndexLoad(op)))
     return false;
   if (!ops.insert(op))
     return true;
   return llvm::all_of(op->getOperands(), [&](Value operand) { return collect(operand); });
+}
+
+bool LoopSlice::isIndexLoad(Operation *op) const {
+  auto load = dyn_cast<GlobalLoadOp>(op);
+  return load && !load.getIsVolatile() && getElementTypeOrSelf(load.getType()).isInteger() &&
+         wordsOf(load.getType()) <= mostIndexWords;
+}
+
+SmallVector<GlobalLoadOp> LoopSlice::indexLoads() const {
+  scf::ForOp of = loop;
+  return llvm::to_vector(
+      llvm::make_filter_range(of.getBody()->getOps<GlobalLoadOp>(), [&](GlobalLoadOp load) { return contains(load); }));
 }
 
 IRMapping LoopSlice::at(Value counter, ValueRange scalars) const {
@@ -50,13 +64,39 @@ IRMapping LoopSlice::at(Value counter, ValueRange scalars) const {
   map.map(of.getInductionVar(), counter);
   for (auto [number, value] : llvm::zip(numbers, scalars))
     map.map(of.getRegionIterArg(number), value);
+  for (auto [load, value] : llvm::zip(indexLoads(), scalars.drop_front(std::min(numbers.size(), scalars.size()))))
+    map.map(load.getResult(), value);
   return map;
+}
+
+SmallVector<Value> LoopSlice::loadIndices(OpBuilder &b, Value counter, ValueRange scalars, Value active) const {
+  llvm::SetVector<Operation *> needed; // and what computes their addresses
+  for (GlobalLoadOp load : indexLoads())
+    needed.insert(load);
+  for (size_t i = 0; i < needed.size(); ++i)
+    for (Value operand : needed[i]->getOperands())
+      if (Operation *op = operand.getDefiningOp(); op && contains(op))
+        needed.insert(op);
+  IRMapping map = at(counter, scalars.take_front(numbers.size()));
+  SmallVector<Value> indices;
+  scf::ForOp of = loop;
+  for (Operation &op : of.getBody()->without_terminator())
+    if (needed.contains(&op)) {
+      auto load = dyn_cast<GlobalLoadOp>(b.clone(op, map));
+      if (!load)
+        continue;
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPoint(load);
+      load.getMaskMutable().assign(maskWhere(b, load.getLoc(), active, load.getMask(), load.getType()));
+      indices.push_back(load.getResult());
+    }
+  return indices;
 }
 
 void LoopSlice::clone(OpBuilder &b, IRMapping &map, llvm::function_ref<bool(Operation *)> isWanted) const {
   scf::ForOp of = loop;
   for (Operation &op : of.getBody()->without_terminator())
-    if (ops.contains(&op) && isWanted(&op))
+    if (ops.contains(&op) && !isa<GlobalLoadOp>(op) && isWanted(&op))
       b.clone(op, map);
 }
 
@@ -72,6 +112,19 @@ SmallVector<Value> LoopSlice::next(const IRMapping &map) const {
 }
 
 //===-- Loops ----------------------------------------------------------------------------------------------------===//
+
+Value simt::maskWhere(OpBuilder &b, Location at, Value active, Value mask, Type type) {
+  auto tile = dyn_cast<RankedTensorType>(type);
+  if (!tile)
+    return mask ? Value(arith::SelectOp::create(b, at, active, mask, arith::ConstantIntOp::create(b, at, 0, 1)))
+                : active;
+  auto bits = RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding());
+  Value all = SplatOp::create(b, at, bits, active);
+  if (!mask)
+    return all;
+  Value never = arith::ConstantOp::create(b, at, SplatElementsAttr::get(bits, false));
+  return arith::SelectOp::create(b, at, all, mask, never);
+}
 
 MatrixDotOp simt::firstDotOf(GlobalLoadOp load) {
   SmallVector<Value> work = {load.getResult()};

@@ -12,17 +12,23 @@ namespace heddle::simt {
 
 class LoopSlice {
 public:
-  explicit LoopSlice(mlir::scf::ForOp loop) : loop(loop) {}
+  /// `mostIndexWords`: of what a thread may load for addresses, as the entries of a page table, in words; the loop must
+  /// not write memory then.
+  explicit LoopSlice(mlir::scf::ForOp loop, int64_t mostIndexWords = 0) : loop(loop), mostIndexWords(mostIndexWords) {}
 
   /// Adds what computes these values, of which some may be null. False, and nothing is added, where one of them takes
-  /// more than arithmetic on the loop's counter, on carried scalars and on what is computed before the loop.
+  /// more than arithmetic on the loop's counter, on carried scalars, on what is computed before the loop, and on loaded
+  /// indices where there may be such.
   bool add(llvm::ArrayRef<mlir::Value> values);
   bool contains(mlir::Operation *op) const { return ops.contains(op); }
   /// The numbers of the carried scalars that it needs.
   llvm::ArrayRef<unsigned> carried() const { return numbers.getArrayRef(); }
-  /// What the counter and the carried scalars are in an iteration.
+  /// What the counter and the carried scalars are in an iteration, and behind them the indices that it loads.
   mlir::IRMapping at(mlir::Value counter, mlir::ValueRange scalars) const;
-  /// Clones the operations of the slice, or those that `isWanted`, in the order of the body.
+  /// The indices of the iteration with this counter and these carried scalars, loaded where it is one (`active`, i1).
+  llvm::SmallVector<mlir::Value> loadIndices(mlir::OpBuilder &b, mlir::Value counter, mlir::ValueRange scalars,
+                                             mlir::Value active) const;
+  /// Clones the operations of the slice but its loads, or those that `isWanted`, in the order of the body.
   void clone(
       mlir::OpBuilder &b, mlir::IRMapping &map,
       llvm::function_ref<bool(mlir::Operation *)> isWanted = [](mlir::Operation *) { return true; }) const;
@@ -33,12 +39,18 @@ public:
 
 private:
   bool collect(mlir::Value value);
+  bool isIndexLoad(mlir::Operation *op) const;
+  llvm::SmallVector<GlobalLoadOp> indexLoads() const; ///< in the order of the body
 
   mlir::scf::ForOp loop;
+  int64_t mostIndexWords;
   llvm::SetVector<mlir::Operation *> ops;
   llvm::SetVector<unsigned> numbers;
 };
 
+/// `mask`, which may be null, of accesses like `type`, a tile or a scalar, where `active` (i1) holds. No plain `and`:
+/// what an iteration that is none computes may be poison.
+mlir::Value maskWhere(mlir::OpBuilder &b, mlir::Location at, mlir::Value active, mlir::Value mask, mlir::Type type);
 /// The first matmul in the same block that reads what is loaded, or what is computed of it there; null: none.
 MatrixDotOp firstDotOf(GlobalLoadOp load);
 /// Whether the loop's body may write memory.

@@ -20,7 +20,8 @@ namespace {
 
 class ThreadCopies : public LoopPipeliner {
 public:
-  ThreadCopies(scf::ForOp loop, const PipelineTarget &to) : LoopPipeliner(loop, to, /*usual=*/3) {}
+  ThreadCopies(scf::ForOp loop, const PipelineTarget &to)
+      : LoopPipeliner(loop, to, /*usual=*/3, /*mostIndexWords=*/16) {}
 
   bool find() override;
   void rewrite(int64_t mostBytes) override;
@@ -30,10 +31,12 @@ private:
   Value isActive(Value counter64);
   Value counterAt(int64_t ahead, Value counter);
   Value counter64At(int64_t ahead, Value counter);
-  /// The copies of one iteration; carried scalars go from this iteration's to the next one's. `numberIn`: of the tile
-  /// in a ring of so many.
-  void emitCopies(Value counter, Value active, SmallVectorImpl<Value> &scalars,
+  /// The copies of the iteration `ahead` of that with this counter; carried scalars and indices go from that
+  /// iteration's to the next one's. `numberIn`: of the tile in a ring of so many.
+  void emitCopies(int64_t ahead, Value counter, SmallVectorImpl<Value> &scalars,
                   llvm::function_ref<Value(int64_t tiles)> numberIn);
+  /// The indices behind the scalars, of the iteration `ahead`.
+  void appendIndices(int64_t ahead, Value counter, SmallVectorImpl<Value> &scalars);
   void emitPrologue();
   void rebuildLoop();
   MatrixDotOp findOpenMatmul();
@@ -179,24 +182,25 @@ Value ThreadCopies::isActive(Value counter64) {
   return arith::CmpIOp::create(b, arith::CmpIPredicate::slt, counter64, toI64(b, loop.getUpperBound()));
 }
 
-void ThreadCopies::emitCopies(Value counter, Value active, SmallVectorImpl<Value> &scalars,
+void ThreadCopies::appendIndices(int64_t ahead, Value counter, SmallVectorImpl<Value> &scalars) {
+  llvm::append_range(scalars,
+                     slice.loadIndices(b, counterAt(ahead, counter), scalars, isActive(counter64At(ahead, counter))));
+}
+
+void ThreadCopies::emitCopies(int64_t ahead, Value counter, SmallVectorImpl<Value> &scalars,
                               llvm::function_ref<Value(int64_t tiles)> numberIn) {
-  IRMapping map = slice.at(counter, scalars);
+  Value active = isActive(counter64At(ahead, counter));
+  IRMapping map = slice.at(counterAt(ahead, counter), scalars);
   slice.clone(b, map);
   for (RingCopy &copy : copies) {
-    auto tile = cast<RankedTensorType>(copy.load.getType());
-    auto bits = RankedTensorType::get(tile.getShape(), b.getI1Type(), tile.getEncoding());
-    Value mask = SplatOp::create(b, bits, active);
-    if (copy.load.getMask()) {
-      // No plain `and`: what an iteration that is none computes may be poison.
-      Value never = arith::ConstantOp::create(b, SplatElementsAttr::get(bits, false));
-      mask = arith::SelectOp::create(b, mask, map.lookupOrDefault(copy.load.getMask()), never);
-    }
+    Value own = copy.load.getMask() ? map.lookupOrDefault(copy.load.getMask()) : Value();
+    Value mask = maskWhere(b, b.getLoc(), active, own, copy.load.getType());
     AsyncCopyOp::create(b, map.lookupOrDefault(copy.load.getPointer()), copy.ring, numberIn(tilesOf(copy)), mask,
                         uint64_t(copy.elements));
   }
   AsyncCommitOp::create(b);
   scalars = slice.next(map);
+  appendIndices(ahead + 1, counter, scalars);
 }
 
 void ThreadCopies::emitPrologue() {
@@ -204,10 +208,9 @@ void ThreadCopies::emitPrologue() {
   allocateRings();
   for (unsigned number : slice.carried())
     scalarsAhead.push_back(loop.getInitArgs()[number]);
-  for (int64_t stage = 0; stage + 1 < stages; ++stage) {
-    Value active = isActive(counter64At(stage, loop.getLowerBound()));
-    emitCopies(counterAt(stage, loop.getLowerBound()), active, scalarsAhead, [&](int64_t) { return i32(stage); });
-  }
+  appendIndices(0, loop.getLowerBound(), scalarsAhead);
+  for (int64_t stage = 0; stage + 1 < stages; ++stage)
+    emitCopies(stage, loop.getLowerBound(), scalarsAhead, [&](int64_t) { return i32(stage); });
 }
 
 void ThreadCopies::rebuildLoop() {
@@ -236,8 +239,8 @@ void ThreadCopies::rebuildLoop() {
   bool isBehindMatmul = open && !hasMore;
   if (isBehindMatmul)
     BarrierOp::create(b); // after the wait for the last matmul, which read the tiles
-  emitCopies(counterAt(stages - 1, made.getInductionVar()), isActive(counter64At(stages - 1, made.getInductionVar())),
-             scalars, [&](int64_t tiles) { return numbers[2 * placeOf(tiles) + 1]; });
+  emitCopies(stages - 1, made.getInductionVar(), scalars,
+             [&](int64_t tiles) { return numbers[2 * placeOf(tiles) + 1]; });
   SmallVector<Value> nextNumbers;
   for (auto [i, number] : llvm::enumerate(numbers))
     nextNumbers.push_back(nextStage(b, number, sizes[i / 2]));

@@ -28,8 +28,8 @@ static int64_t stagesOf(scf::ForOp loop, const PipelineTarget &to, int64_t usual
   return to.stages ? to.stages : usual;
 }
 
-LoopPipeliner::LoopPipeliner(scf::ForOp loop, const PipelineTarget &to, int64_t usual)
-    : loop(loop), to(to), stages(stagesOf(loop, to, usual)), b(loop.getLoc(), loop), slice(loop) {}
+LoopPipeliner::LoopPipeliner(scf::ForOp loop, const PipelineTarget &to, int64_t usual, int64_t mostIndexWords)
+    : loop(loop), to(to), stages(stagesOf(loop, to, usual)), b(loop.getLoc(), loop), slice(loop, mostIndexWords) {}
 
 bool LoopPipeliner::isAsked() {
   return loop->hasAttr(stagesName);
@@ -70,6 +70,14 @@ int64_t LoopPipeliner::bytesOf(SharedType tile) {
   return int64_t(llvm::alignTo(uint64_t(tile.getTileBytes()), alignment));
 }
 
+/// Whether its matmuls use each element of an operand for few others.
+static bool hasFewRows(scf::ForOp loop) {
+  auto dots = loop.getBody()->getOps<MatrixDotOp>();
+  return llvm::all_of(dots, [](MatrixDotOp dot) {
+    return llvm::any_of(cast<RankedTensorType>(dot.getType()).getShape(), [](int64_t size) { return size <= 32; });
+  });
+}
+
 LoopPipeliner::RingSizes LoopPipeliner::sizeCopies(int64_t mostBytes) const {
   int64_t bytes = 0, more = 0;
   for (RingCopy copy : copies) {
@@ -79,10 +87,12 @@ LoopPipeliner::RingSizes LoopPipeliner::sizeCopies(int64_t mostBytes) const {
   }
   auto fitting = [&](int64_t beside) { return bytes ? std::min(stages, (mostBytes - beside) / bytes) : 0; };
   int64_t with = fitting(more), without = fitting(0);
-  // Two blocks on a multiprocessor hide more than a barrier takes.
-  auto blocks = [&](int64_t ring) { return to.target.sharedMemoryBytes() / std::max<int64_t>(1, ring); };
-  bool isFree = with == without &&
-                std::min<int64_t>(2, blocks(with * bytes + more)) == std::min<int64_t>(2, blocks(with * bytes));
+  // Two blocks on a multiprocessor hide more than a barrier takes, and more do where loads take longer than matmuls.
+  int64_t most = hasFewRows(loop) ? 8 : 2;
+  auto blocks = [&](int64_t ring) {
+    return std::min(most, to.target.sharedMemoryBytes() / std::max<int64_t>(1, ring));
+  };
+  bool isFree = with == without && blocks(with * bytes + more) == blocks(with * bytes);
   if (more && with >= 2 && (isMoreWorthAStage || isFree))
     return {with * bytes + more, with, true};
   return without < 2 ? RingSizes() : RingSizes{without * bytes, without, false};
@@ -143,10 +153,15 @@ void LoopPipeliner::tellDecisions() const {
     emitRemark(location) << what;
 }
 
-static bool isOperand(GlobalLoadOp load) {
+// Asynchronous copies take rows too, as the sums by which an attention's backward pass divides: each thread then finds
+// what it needs of one in shared memory. They copy at least 32 bits.
+static bool isOperand(GlobalLoadOp load, const GpuTarget &target) {
   auto tile = dyn_cast<RankedTensorType>(load.getType());
-  return tile && tile.getRank() >= 2 && tile.getElementType().isIntOrFloat() && tile.getElementTypeBitWidth() >= 8 &&
-         firstDotOf(load);
+  if (!tile || !tile.getElementType().isIntOrFloat() || tile.getElementTypeBitWidth() < 8 || !firstDotOf(load))
+    return false;
+  bool isRow = tile.getRank() == 1 && target.hasAsyncCopies() && fillsWithZeros(load) &&
+               int64_t(load.getElements()) * tile.getElementTypeBitWidth() >= 32;
+  return tile.getRank() >= 2 || isRow;
 }
 
 bool LoopPipeliner::find() {
@@ -157,7 +172,7 @@ bool LoopPipeliner::find() {
                                              : "";
   bool isAny = false;
   for (GlobalLoadOp load : loop.getBody()->getOps<GlobalLoadOp>()) {
-    if (!isOperand(load))
+    if (!isOperand(load, to.target))
       continue;
     if (stages < 2) {
       decide(load, "not prefetched: the loop has 1 stage");

@@ -138,6 +138,15 @@ static bool isCrowded(MatrixDotOp dot) {
   return loop && words > mostWords;
 }
 
+/// Whether another matmul's result is used before this one in its block, as an attention's backward pass does. The
+/// assembler runs what computes with that result between the instructions of a matmul that begins behind it; of two
+/// that begin together it waits for both first (ptxas 12.8, 13.0).
+static bool isBehindUses(MatrixDotOp dot) {
+  auto isBefore = [&](Operation *op) { return op->getBlock() == dot->getBlock() && op->isBeforeInBlock(dot); };
+  return llvm::any_of(dot->getBlock()->getOps<DotWaitOp>(),
+                      [&](DotWaitOp wait) { return isBefore(wait) && llvm::any_of(wait->getUsers(), isBefore); });
+}
+
 // The last product of a loop is still on its way when the loop ends.
 static void finishBehindLoop(ImplicitLocOpBuilder &b, Value open) {
   auto loop = cast<scf::ForOp>(open.getDefiningOp()->getParentOp());
@@ -163,7 +172,7 @@ static void share(MatrixDotOp dot, Copies &made) {
   }
   for (Operation *place : places)
     copyOperands(b, operands, place, made);
-  bool isInPlace = isCopiedHere || places.contains(dot) || isCrowded(dot);
+  bool isInPlace = isCopiedHere || places.contains(dot) || isCrowded(dot) || (a.stage && isBehindUses(dot));
   Operation *early = isInPlace ? nullptr : earlyPlace(dot, /*isLeftInRegisters=*/!a.stage);
   if (early)
     b.setInsertionPointAfter(early);
@@ -186,6 +195,36 @@ static void share(MatrixDotOp dot, Copies &made) {
     }
 }
 
+/// A matmul goes on until its result is used, or until something else than another matmul writes memory or waits:
+/// others begin meanwhile.
+static void waitLate(DotWaitOp wait) {
+  Operation *started = wait.getStarted().getDefiningOp();
+  if (wait.getPending() || !started || started->getBlock() != wait->getBlock())
+    return;
+  auto isUser = [&](Operation *op) { return llvm::is_contained(wait->getUsers(), op); };
+  Operation *next = wait->getNextNode();
+  while (!next->hasTrait<mlir::OpTrait::IsTerminator>() && !isUser(next) &&
+         (isa<DotSharedOp, DotWaitOp, LoadSharedOp>(next) || isMemoryEffectFree(next)))
+    next = next->getNextNode();
+  wait->moveBefore(next);
+}
+
+/// Matmuls that begin behind the one that is waited for go on, as those of attention's backward pass do beside the
+/// exponentials. Registers of a left operand may get other values meanwhile (ptxas 13.0): with such a one, none does.
+static void waitForOne(DotWaitOp wait) {
+  Operation *started = wait.getStarted().getDefiningOp();
+  if (wait.getPending() || !started || started->getBlock() != wait->getBlock())
+    return;
+  int64_t others = 0;
+  for (Operation *op = started->getNextNode(); op != wait; op = op->getNextNode()) {
+    auto other = dyn_cast<DotSharedOp>(op);
+    if (op->getNumRegions() || (other && other.hasAInRegisters()))
+      return;
+    others += bool(other);
+  }
+  wait.setPending(uint64_t(others));
+}
+
 LogicalResult simt::shareOperands(ModuleOp module) {
   SmallVector<MatrixDotOp> dots;
   module.walk([&](MatrixDotOp dot) {
@@ -195,5 +234,9 @@ LogicalResult simt::shareOperands(ModuleOp module) {
   Copies made;
   for (MatrixDotOp dot : dots)
     share(dot, made);
+  SmallVector<DotWaitOp> waits;
+  module.walk([&](DotWaitOp wait) { waits.push_back(wait); });
+  llvm::for_each(waits, waitLate);
+  llvm::for_each(waits, waitForOne);
   return success();
 }

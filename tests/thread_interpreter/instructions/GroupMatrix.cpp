@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// wgmma.mma_async m64nNk16 and m64nNk32, the left operand in shared memory or in registers, from the text of its inline
+// wgmma.mma_async m64nNk8, k16 and k32, the left operand in shared memory or in registers, from the text of its inline
 // assembly. Each warp computes its 16 rows when it comes by, which is the earliest that the hardware may read; that the
 // group's other warps come too is not checked. Source: PTX ISA, "Asynchronous warpgroup level matrix instructions": the
 // matrix descriptor, the canonical layouts, and the accumulators' fragments.
@@ -42,7 +42,7 @@ static double leftElement(Warp &warp, const Op &op, unsigned row, unsigned k) {
   constexpr unsigned perWord = 4 / A::bytes, half = 4 * perWord;
   unsigned word = row / 8 + 2 * (k / half), lane = row % 8 * 4 + k % half / perWord;
   auto bits = uint32_t(warp.reg(op.in[op.outs + word])[lane]);
-  return A::value(uint16_t(bits >> k % perWord * 8 * A::bytes & ((1u << 8 * A::bytes) - 1)));
+  return A::value(bits >> k % perWord * 8 * A::bytes & ~0u >> (32 - 8 * A::bytes));
 }
 
 template <class A, class B, Left Where, bool BAlongK, class Sum = FloatSum>
@@ -64,7 +64,7 @@ static Flow multiplyGroup(Warp &warp, const Op &op) {
             warp.fail(op, lane, fmt::format("the operand's byte {} is outside shared memory", offset));
           warp.block.checks.read(warp, lane, op, offset, Format::bytes);
           warp.groupReads.push_back({&op, offset, lane, Format::bytes, warp.productGroups});
-          uint16_t bits = 0;
+          uint32_t bits = 0;
           std::memcpy(&bits, warp.block.shared.data() + offset, Format::bytes);
           return Format::value(bits);
         };
@@ -126,9 +126,9 @@ static std::string textOf(unsigned n, const char *types, const std::string &tail
                      n, types, list, left, n + (inRegisters ? 4 : 1), tail);
 }
 
-/// The forms of formats of 8 bits.
+/// The forms of formats of 8 and 32 bits.
 template <class A, class B, class Sum = FloatSum>
-static void addNarrow(std::map<std::string, Handler, std::less<>> &rows, unsigned n, const char *types) {
+static void addAlongK(std::map<std::string, Handler, std::less<>> &rows, unsigned n, const char *types) {
   const char *tail = std::is_same_v<Sum, FloatSum> ? ", 1, 1" : "";
   rows[textOf(n, types, tail)] = multiplyGroup<A, B, Left::AlongK, true, Sum>;
   rows[textOf(n, types, tail, true)] = multiplyGroup<A, B, Left::Registers, true, Sum>;
@@ -150,12 +150,13 @@ Handler heddle::threads::findGroupMatrixOp(std::string_view text) {
         made[textOf(n, "k16.f32.bf16.bf16", across)] = handlerOf<Bfloat, Left::AcrossK>(b);
         made[textOf(n, "k16.f32.bf16.bf16", registers, true)] = handlerOf<Bfloat, Left::Registers>(b);
       }
-      addNarrow<E4M3, E4M3>(made, n, "k32.f32.e4m3.e4m3");
-      addNarrow<E4M3, E5M2>(made, n, "k32.f32.e4m3.e5m2");
-      addNarrow<E5M2, E4M3>(made, n, "k32.f32.e5m2.e4m3");
-      addNarrow<E5M2, E5M2>(made, n, "k32.f32.e5m2.e5m2");
+      addAlongK<Tf32, Tf32>(made, n, "k8.f32.tf32.tf32");
+      addAlongK<E4M3, E4M3>(made, n, "k32.f32.e4m3.e4m3");
+      addAlongK<E4M3, E5M2>(made, n, "k32.f32.e4m3.e5m2");
+      addAlongK<E5M2, E4M3>(made, n, "k32.f32.e5m2.e4m3");
+      addAlongK<E5M2, E5M2>(made, n, "k32.f32.e5m2.e5m2");
       if (n <= 32 || n % 16 == 0) // PTX ISA, "Matrix Shape": integers have fewer shapes
-        addNarrow<S8, S8, IntegerSum>(made, n, "k32.s32.s8.s8");
+        addAlongK<S8, S8, IntegerSum>(made, n, "k32.s32.s8.s8");
     }
     return made;
   }();
