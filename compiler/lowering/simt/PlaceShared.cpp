@@ -43,16 +43,37 @@ public:
     return life;
   }
 
-  /// In the block of `op` itself or around it, before it.
+  /// In the block of `op` itself or around it, before it, or in what the operation of that number is in, behind that.
   bool hasBarrierBetween(int number, Operation *op) {
-    for (; !isa<triton::FuncOp>(op); op = op->getParentOp())
-      for (Operation *before = op->getPrevNode(); before && first[before] > number; before = before->getPrevNode())
+    for (; !isa<triton::FuncOp>(op); op = op->getParentOp()) {
+      Operation *before = op->getPrevNode();
+      for (; before && first[before] > number; before = before->getPrevNode())
         if (isBarrier(before))
           return true;
+      if (before && hasBarrierWithin(before, number))
+        return true;
+    }
     return false;
   }
 
 private:
+  /// Who comes out of `around` has come by it, if he has come by the operation of that number.
+  bool hasBarrierWithin(Operation *around, int number) {
+    for (Region &region : around->getRegions())
+      for (Block &block : region) {
+        bool isBehind = false;
+        for (Operation &op : block) {
+          if (isBehind && isBarrier(&op))
+            return true;
+          bool isAround = first[&op] <= number && number <= last[&op];
+          if (isAround && hasBarrierWithin(&op, number))
+            return true;
+          isBehind |= isAround;
+        }
+      }
+    return false;
+  }
+
   // Other warps execute other stages at the same time.
   void addPipeline(Operation *user, Lifetime &life) {
     auto stage = user->getParentOfType<StageOp>();
