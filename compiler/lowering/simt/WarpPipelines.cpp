@@ -51,6 +51,15 @@ WarpPipeline simt::pipelineOf(StageOp stage) {
   return pipeline;
 }
 
+// Both stand in one block (rule S73).
+bool simt::isShifted(Operation *op) {
+  for (; op && !isa<triton::FuncOp>(op); op = op->getParentOp())
+    for (Operation *before = op->getPrevNode(); before && !isa<AlignWarpsOp>(before); before = before->getPrevNode())
+      if (isa<ShiftWarpsOp>(before))
+        return true;
+  return false;
+}
+
 StageOp simt::makeStage(OpBuilder &b, Location location, ArrayRef<Operation *> ops, StringRef label,
                         std::optional<int64_t> priority) {
   Block *block = b.getInsertionBlock();

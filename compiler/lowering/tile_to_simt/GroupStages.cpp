@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A matmul in flight is waited for where the loop waits for it: between two stages.
+#include "compiler/lowering/tile_to_simt/GroupStages.h"
+#include "compiler/lowering/simt/WarpPipelines.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "llvm/ADT/SetVector.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+
+namespace {
+
+/// Operations that stand together: a stage, a wait for a matmul, or what is computed at the end of an iteration.
+struct Piece {
+  enum Kind : uint8_t { Matmul, Memory, Vector, Wait, End } kind;
+  SmallVector<Operation *> ops = {};
+  bool isStage() const { return kind < Wait; }
+  const char *label() const {
+    bool copies = kind != Memory && llvm::any_of(ops, [](Operation *op) { return isa<AsyncCopyOp>(op); });
+    return kind == Matmul ? "matmul" : kind == Memory ? "memory" : copies ? "memory, vector" : "vector";
+  }
+};
+
+struct GroupLoop {
+  AsyncWaitOp wait = {};
+  SmallVector<BarrierOp> barriers = {};
+  SmallVector<Operation *> early = {}; ///< numbers, addresses, masks
+  SmallVector<Piece> pieces = {};
+  /// The wait for the matmul of the iteration before, at the end of this one, where it leaves this one's pending.
+  DotWaitOp late = {};
+
+  size_t stages() const {
+    return size_t(llvm::count_if(pieces, [](const Piece &piece) { return piece.isStage(); }));
+  }
+};
+
+} // namespace
+
+static bool isCopy(Operation *op) {
+  return isa<AsyncCopyOp, AsyncCommitOp>(op);
+}
+
+/// Whether something of `op` is computed from what `computed` gives.
+static bool dependsOn(Operation *op, const llvm::SetVector<Operation *> &computed) {
+  return op
+      ->walk([&](Operation *inner) {
+        for (Value operand : inner->getOperands())
+          if (Operation *from = operand.getDefiningOp(); from && computed.contains(from))
+            return WalkResult::interrupt();
+        return WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+static std::optional<GroupLoop> piecesOf(scf::ForOp loop) {
+  GroupLoop found;
+  llvm::SetVector<Operation *> computed;
+  bool multiplies = false, copies = false;
+  auto add = [&](Piece::Kind kind, Operation *op) {
+    if (found.pieces.empty() || found.pieces.back().kind != kind)
+      found.pieces.push_back({kind});
+    found.pieces.back().ops.push_back(op);
+  };
+  for (Operation &each : loop.getBody()->without_terminator()) {
+    Operation *op = &each;
+    auto wait = dyn_cast<AsyncWaitOp>(op);
+    auto barrier = dyn_cast<BarrierOp>(op);
+    bool isBegun = multiplies || copies || !found.barriers.empty();
+    if (wait && !found.wait && !isBegun) {
+      found.wait = wait;
+    } else if (barrier && !barrier.getWarp() && found.wait) {
+      found.barriers.push_back(barrier);
+    } else if (isa<DotSharedOp>(op)) {
+      add(Piece::Matmul, op);
+      multiplies = true;
+      computed.insert(op);
+    } else if (auto done = dyn_cast<DotWaitOp>(op)) {
+      add(Piece::Wait, op);
+      computed.insert(op);
+    } else if (isCopy(op)) {
+      add(Piece::Memory, op);
+      copies = true;
+    } else if (isMemoryEffectFree(op) && !isa<LoopLikeOpInterface>(op)) {
+      if (!dependsOn(op, computed)) {
+        found.early.push_back(op);
+        continue;
+      }
+      add(Piece::Vector, op);
+      computed.insert(op);
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (found.barriers.empty() || !multiplies || !copies)
+    return std::nullopt;
+  if (found.pieces.size() > 2 && found.pieces.back().kind == Piece::Vector)
+    if (Piece &last = found.pieces.back(); found.pieces[found.pieces.size() - 2].kind == Piece::Wait)
+      last.kind = Piece::End; // scales a sum
+  if (found.pieces.back().kind == Piece::Wait)
+    if (auto late = dyn_cast<DotWaitOp>(found.pieces.back().ops.back()); late.getPending() > 0)
+      found.late = late;
+  return found.stages() < 2 ? std::nullopt : std::optional(found);
+}
+
+/// Puts the copies where they are wanted; false where that is no other way.
+static bool placeCopies(GroupLoop &found, GroupWay::Copies place) {
+  if (place == GroupWay::InPlace)
+    return true;
+  SmallVector<Operation *> copies;
+  for (Piece &piece : found.pieces)
+    if (piece.kind == Piece::Memory)
+      llvm::append_range(copies, piece.ops);
+  SmallVector<Piece> pieces;
+  if (place == GroupWay::First)
+    pieces.push_back({Piece::Memory, copies});
+  bool isPassed = false, isJoined = false;
+  for (Piece &piece : found.pieces) {
+    isPassed |= piece.kind == Piece::Memory;
+    if (piece.kind == Piece::Memory)
+      continue;
+    if (piece.isStage() && !pieces.empty() && pieces.back().kind == piece.kind) // copies stood between
+      llvm::append_range(pieces.back().ops, piece.ops);
+    else
+      pieces.push_back(piece);
+    if (place == GroupWay::Joined && isPassed && piece.kind == Piece::Vector && !std::exchange(isJoined, true))
+      pieces.back().ops.insert(pieces.back().ops.begin(), copies.begin(), copies.end());
+  }
+  found.pieces = std::move(pieces);
+  return place == GroupWay::First || isJoined;
+}
+
+/// After how many stages all copies have begun.
+static size_t stagesUpToCopies(const GroupLoop &found) {
+  size_t stage = 0, last = 0;
+  for (const Piece &piece : found.pieces) {
+    stage += piece.isStage();
+    last = llvm::any_of(piece.ops, isCopy) ? stage : last;
+  }
+  return last;
+}
+
+// A wait that is for one group more than the loop's own leaves none in flight where that leaves one.
+std::vector<GroupWay> simt::waysOfGroups(scf::ForOp loop) {
+  std::vector<GroupWay> ways;
+  for (GroupWay::Copies place : {GroupWay::Joined, GroupWay::InPlace, GroupWay::First}) {
+    std::optional<GroupLoop> found = piecesOf(loop);
+    if (!found)
+      return {};
+    if (!placeCopies(*found, place) || found->stages() < 2)
+      continue;
+    for (size_t after = found->stages(); after > 0; --after) {
+      bool waitsLonger = after < stagesUpToCopies(*found);
+      if (!waitsLonger || found->wait.getPending() > 0)
+        ways.push_back({place, found->stages(), after, waitsLonger});
+    }
+  }
+  llvm::stable_sort(ways, [](const GroupWay &x, const GroupWay &y) {
+    return std::tie(x.stages, x.waitsLonger) < std::tie(y.stages, y.waitsLonger);
+  });
+  return ways;
+}
+
+// What a matmul adds to is waited for directly before it, not at the end of the iteration before: the copies between
+// overwrite what the one before that has read.
+static void waitBeforeMatmul(scf::ForOp loop, GroupLoop &found) {
+  DotWaitOp late = found.late;
+  auto *first = llvm::find_if(found.pieces, [](const Piece &piece) { return piece.kind == Piece::Matmul; });
+  SmallVector<Value> carried;
+  for (auto [argument, yielded] : llvm::zip(loop.getRegionIterArgs(), loop.getYieldedValues()))
+    if (yielded == late.getD())
+      carried.push_back(argument);
+  if (carried.size() != 1 || !late->hasOneUse())
+    return;
+  OpBuilder b(first->ops.front());
+  auto wait = DotWaitOp::create(b, late.getLoc(), late.getType(), carried.front(), 0);
+  carried.front().replaceAllUsesExcept(wait.getD(), wait);
+  late->replaceAllUsesWith(ValueRange(late.getStarted()));
+  found.pieces.insert(first, Piece{Piece::Wait, {wait}});
+  found.pieces.pop_back();
+  late.erase();
+}
+
+void simt::makeGroupStages(scf::ForOp loop, const GroupWay &way) {
+  GroupLoop found = *piecesOf(loop);
+  placeCopies(found, way.copies);
+  if (way.copies == GroupWay::First && found.late && found.pieces.back().ops.size() == 1)
+    waitBeforeMatmul(loop, found);
+  OpBuilder b(loop);
+  b.clone(*found.wait);
+  for (BarrierOp barrier : found.barriers)
+    barrier.erase();
+  Operation *end = loop.getBody()->getTerminator();
+  for (Operation *op : found.early)
+    op->moveBefore(end);
+  size_t made = 0;
+  for (const Piece &piece : found.pieces) {
+    if (!piece.isStage()) {
+      for (Operation *op : piece.ops)
+        op->moveBefore(end);
+      continue;
+    }
+    if (made++ == way.waitAfter)
+      found.wait->moveBefore(end);
+    b.setInsertionPoint(end);
+    makeStage(b, piece.ops.front()->getLoc(), piece.ops, piece.label(), std::nullopt);
+  }
+  if (way.waitAfter == made)
+    found.wait->moveBefore(end);
+  if (way.waitsLonger)
+    found.wait.setPending(found.wait.getPending() - 1);
+}
