@@ -10,11 +10,13 @@ using namespace heddle;
 
 namespace {
 
-/// `always`, or whether there are some.
+/// By its name, or whether there are some.
 WarpPipelines pipelinesOption(const std::string &value) {
-  if (value == nameOf(WarpPipelines::Always))
-    return WarpPipelines::Always;
-  return truthOption("warp-pipeline", value) ? WarpPipelines::Auto : WarpPipelines::Off;
+  if (value == "true" || value == "1" || value == "on")
+    return WarpPipelines::Auto;
+  if (value == "false" || value == "0")
+    return WarpPipelines::Off;
+  return parseWarpPipelines("warp-pipeline", value);
 }
 
 /// `text` says which target it is for where no option does.
