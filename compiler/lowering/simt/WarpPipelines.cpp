@@ -204,8 +204,17 @@ LogicalResult Shifter::find(Operation *from, Slot &slot) {
 
 //===-- Barriers -------------------------------------------------------------------------------------------------===//
 
+/// Whether the text has a wait for a matmul after its barrier there: the matmul goes on while warps wait for each
+/// other.
+static bool waitsAfterBarrier(const Slot &slot) {
+  auto *barrier = llvm::find(slot.ops, BarrierOp(slot.barrier).getOperation());
+  return slot.barrier && std::any_of(barrier, slot.ops.end(), [](Operation *op) { return isa<DotWaitOp>(op); });
+}
+
 /// Before what ends `slot`, after its waits; the text's own barrier keeps its kind.
 void Shifter::close(OpBuilder &b, const Slot &slot, StageOp next) {
+  if (waitsAfterBarrier(slot))
+    return;
   b.setInsertionPoint(slot.end);
   setPriority(b, priorityOf(next));
   if (target.takesHints())

@@ -156,9 +156,10 @@ std::vector<GroupWay> simt::waysOfGroups(scf::ForOp loop) {
         ways.push_back({place, found->stages(), after, waitsLonger});
     }
   }
-  llvm::stable_sort(ways, [](const GroupWay &x, const GroupWay &y) {
-    return std::tie(x.stages, x.waitsLonger) < std::tie(y.stages, y.waitsLonger);
-  });
+  auto rank = [](const GroupWay &way) {
+    return std::tuple(way.stages, way.waitsLonger, way.copies, -int64_t(way.waitAfter));
+  };
+  llvm::sort(ways, [&](const GroupWay &x, const GroupWay &y) { return rank(x) < rank(y); });
   return ways;
 }
 
@@ -195,19 +196,31 @@ void simt::makeGroupStages(scf::ForOp loop, const GroupWay &way) {
   for (Operation *op : found.early)
     op->moveBefore(end);
   size_t made = 0;
-  for (const Piece &piece : found.pieces) {
-    if (!piece.isStage()) {
-      for (Operation *op : piece.ops)
-        op->moveBefore(end);
+  bool isPlaced = false;
+  auto placeWait = [&] {
+    if (made == way.waitAfter && !std::exchange(isPlaced, true))
+      found.wait->moveBefore(end);
+  };
+  for (auto [number, piece] : llvm::enumerate(found.pieces)) {
+    bool isStageNext = number + 1 < found.pieces.size() && found.pieces[number + 1].kind == Piece::Vector;
+    if (piece.isStage()) {
+      placeWait();
+      b.setInsertionPoint(end);
+      makeStage(b, piece.ops.front()->getLoc(), piece.ops, piece.label(), std::nullopt);
+      ++made;
       continue;
     }
-    if (made++ == way.waitAfter)
-      found.wait->moveBefore(end);
-    b.setInsertionPoint(end);
-    makeStage(b, piece.ops.front()->getLoc(), piece.ops, piece.label(), std::nullopt);
+    // The wait for what the next stage computes from stands after the barrier between the stages: before it, ptxas
+    // would move that code before the barrier too, where the other group computes.
+    if (piece.kind == Piece::Wait && isStageNext && made > 0) {
+      placeWait();
+      b.setInsertionPoint(end);
+      BarrierOp::create(b, piece.ops.front()->getLoc());
+    }
+    for (Operation *op : piece.ops)
+      op->moveBefore(end);
   }
-  if (way.waitAfter == made)
-    found.wait->moveBefore(end);
+  placeWait();
   if (way.waitsLonger)
     found.wait.setPending(found.wait.getPending() - 1);
 }
