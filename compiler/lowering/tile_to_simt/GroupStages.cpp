@@ -17,10 +17,7 @@ struct Piece {
   enum Kind : uint8_t { Matmul, Memory, Vector, Wait, End } kind;
   SmallVector<Operation *> ops = {};
   bool isStage() const { return kind < Wait; }
-  const char *label() const {
-    bool copies = kind != Memory && llvm::any_of(ops, [](Operation *op) { return isa<AsyncCopyOp>(op); });
-    return kind == Matmul ? "matmul" : kind == Memory ? "memory" : copies ? "memory, vector" : "vector";
-  }
+  const char *label() const { return kind == Matmul ? "matmul" : kind == Memory ? "memory" : "vector"; }
 };
 
 struct GroupLoop {
@@ -104,31 +101,20 @@ static std::optional<GroupLoop> piecesOf(scf::ForOp loop) {
   return found.stages() < 2 ? std::nullopt : std::optional(found);
 }
 
-/// Puts the copies where they are wanted; false where that is no other way.
-static bool placeCopies(GroupLoop &found, GroupWay::Copies place) {
+/// Puts the copies where they are wanted.
+static void placeCopies(GroupLoop &found, GroupWay::Copies place) {
   if (place == GroupWay::InPlace)
-    return true;
-  SmallVector<Operation *> copies;
-  for (Piece &piece : found.pieces)
-    if (piece.kind == Piece::Memory)
-      llvm::append_range(copies, piece.ops);
-  SmallVector<Piece> pieces;
-  if (place == GroupWay::First)
-    pieces.push_back({Piece::Memory, copies});
-  bool isPassed = false, isJoined = false;
+    return;
+  SmallVector<Piece> pieces = {{Piece::Memory}};
   for (Piece &piece : found.pieces) {
-    isPassed |= piece.kind == Piece::Memory;
     if (piece.kind == Piece::Memory)
-      continue;
-    if (piece.isStage() && !pieces.empty() && pieces.back().kind == piece.kind) // copies stood between
+      llvm::append_range(pieces.front().ops, piece.ops);
+    else if (piece.isStage() && pieces.back().kind == piece.kind) // copies stood between
       llvm::append_range(pieces.back().ops, piece.ops);
     else
       pieces.push_back(piece);
-    if (place == GroupWay::Joined && isPassed && piece.kind == Piece::Vector && !std::exchange(isJoined, true))
-      pieces.back().ops.insert(pieces.back().ops.begin(), copies.begin(), copies.end());
   }
   found.pieces = std::move(pieces);
-  return place == GroupWay::First || isJoined;
 }
 
 /// After how many stages all copies have begun.
@@ -144,11 +130,12 @@ static size_t stagesUpToCopies(const GroupLoop &found) {
 // A wait that is for one group more than the loop's own leaves none in flight where that leaves one.
 std::vector<GroupWay> simt::waysOfGroups(scf::ForOp loop) {
   std::vector<GroupWay> ways;
-  for (GroupWay::Copies place : {GroupWay::Joined, GroupWay::InPlace, GroupWay::First}) {
+  for (GroupWay::Copies place : {GroupWay::InPlace, GroupWay::First}) {
     std::optional<GroupLoop> found = piecesOf(loop);
     if (!found)
       return {};
-    if (!placeCopies(*found, place) || found->stages() < 2)
+    placeCopies(*found, place);
+    if (found->stages() < 2)
       continue;
     for (size_t after = found->stages(); after > 0; --after) {
       bool waitsLonger = after < stagesUpToCopies(*found);

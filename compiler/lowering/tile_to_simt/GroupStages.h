@@ -10,10 +10,9 @@ namespace heddle::simt {
 /// A way to make such stages.
 struct GroupWay {
   enum Copies : uint8_t {
-    Joined,  ///< with what is computed after them, which waits before them for what it needs
     InPlace, ///< a stage where they stand
     First,   ///< a stage before the first matmul, which waits for the matmul of the iteration before
-  } copies = Joined;
+  } copies = InPlace;
   size_t stages = 0;
   /// After how many of them what the copies bring for the next iteration is waited for.
   size_t waitAfter = 0;
