@@ -92,8 +92,9 @@ HEDDLE_API heddle_status heddle_text_get(heddle_text text, const char **data, si
 
 /* Compiles Triton IR text, or TTGIR, as `heddle compile` does. `name` is the text's name in messages; null: `<text>`.
  * Options: target (host, sm_90, gfx942, gfx950; unless given that which TTGIR names, else host), cpu, kernel, warps,
- * stages, optimization (0 to 3), and true or false for check, exact-math, warp-groups, warp-pipeline; they are those of
- * `heddle compile --help`. Several threads may compile at once. Blocks for milliseconds to seconds. */
+ * stages, optimization (0 to 3), and true or false for check, exact-math, warp-groups, warp-pipeline (or `always`);
+ * they are those of `heddle compile --help`. Several threads may compile at once. Blocks for milliseconds to seconds.
+ */
 HEDDLE_API heddle_status heddle_compile(const char *text, size_t size, const char *name, const char *const *options,
                                         size_t count, heddle_package *package);
 /* The text in a file. */

@@ -10,28 +10,36 @@ using namespace heddle;
 
 namespace {
 
+/// By its name, or whether there are some.
+WarpPipelines pipelinesOption(const std::string &value) {
+  if (value == "true" || value == "1" || value == "on")
+    return WarpPipelines::Auto;
+  if (value == "false" || value == "0")
+    return WarpPipelines::Off;
+  return parseWarpPipelines("warp-pipeline", value);
+}
+
 /// `text` says which target it is for where no option does.
 CompileOptions readCompileOptions(const char *const *options, size_t count, const std::string &text) {
   CompileOptions read;
   bool namesTarget = false, namesProcessor = false;
-  readOptions(
-      options, count,
-      {{"target", [&](const std::string &value) { read.target = value, namesTarget = true; }},
-       {"cpu", [&](const std::string &value) { read.processor = value, namesProcessor = true; }},
-       {"kernel", [&](const std::string &value) { read.kernel = value; }},
-       {"warps",
-        [&](const std::string &value) {
-          read.warps = integerOption("warps", value, 1, 32);
-          read.warpsChosen = true;
-        }},
-       {"stages", [&](const std::string &value) { read.stages = integerOption("stages", value, 1, 16); }},
-       {"optimization",
-        [&](const std::string &value) { read.optimizationLevel = integerOption("optimization", value, 0, 3); }},
-       {"check", [&](const std::string &value) { read.checkAccesses = truthOption("check", value); }},
-       {"exact-math", [&](const std::string &value) { read.exactMath = truthOption("exact-math", value); }},
-       {"fp-fusion", [&](const std::string &value) { read.fpFusion = truthOption("fp-fusion", value); }},
-       {"warp-groups", [&](const std::string &value) { read.warpGroups = truthOption("warp-groups", value); }},
-       {"warp-pipeline", [&](const std::string &value) { read.warpPipelines = truthOption("warp-pipeline", value); }}});
+  readOptions(options, count,
+              {{"target", [&](const std::string &value) { read.target = value, namesTarget = true; }},
+               {"cpu", [&](const std::string &value) { read.processor = value, namesProcessor = true; }},
+               {"kernel", [&](const std::string &value) { read.kernel = value; }},
+               {"warps",
+                [&](const std::string &value) {
+                  read.warps = integerOption("warps", value, 1, 32);
+                  read.warpsChosen = true;
+                }},
+               {"stages", [&](const std::string &value) { read.stages = integerOption("stages", value, 1, 16); }},
+               {"optimization",
+                [&](const std::string &value) { read.optimizationLevel = integerOption("optimization", value, 0, 3); }},
+               {"check", [&](const std::string &value) { read.checkAccesses = truthOption("check", value); }},
+               {"exact-math", [&](const std::string &value) { read.exactMath = truthOption("exact-math", value); }},
+               {"fp-fusion", [&](const std::string &value) { read.fpFusion = truthOption("fp-fusion", value); }},
+               {"warp-groups", [&](const std::string &value) { read.warpGroups = truthOption("warp-groups", value); }},
+               {"warp-pipeline", [&](const std::string &value) { read.warpPipelines = pipelinesOption(value); }}});
   if (!namesTarget)
     read.target = targetOfText(text, read.target);
   if (namesProcessor && read.target != "host")

@@ -42,9 +42,11 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir|kernel:NAME [options]
   --fp-fusion          x * y + z of the program may become one instruction that rounds once, as with Triton's
                        enable_fp_fusion; without it the product and the sum are each rounded
   --no-warp-groups     sm_90: no warp-group MMA (wgmma); matmuls by single warps only (mma.sync)
-  --warp-pipeline auto|off
-                       AMD: auto (the default) lets two groups of warps execute the stages of a warp pipeline one stage
-                       apart, written ones and those that it finds (docs/warp-pipeline.md); off: one after the other
+  --warp-pipeline auto|off|always
+                       auto (the default) lets two groups of warps execute the stages of a warp pipeline one stage
+                       apart, written ones and, on AMD, those that it finds and estimates to be faster
+                       (docs/warp-pipeline.md); always: also those that no estimate says to be faster; off: one after
+                       the other
   -O LEVEL             0 to 3; default 2; 3 is LLVM's whole pipeline
   --check              host: ask the device before each memory access; AMD: assert that a ring of shared memory has
                        the tile whose number is used, where nothing proves it
@@ -231,7 +233,7 @@ void addCompile(CLI::App &program, VerbAction &action, const std::string &comman
   });
   verb->add_flag_callback("--no-warp-groups", [request] { request->options.warpGroups = false; });
   verb->add_option_function<std::string>("--warp-pipeline", [request](const std::string &text) {
-    request->options.warpPipelines = parseAutoOrOff("--warp-pipeline", text);
+    request->options.warpPipelines = parseWarpPipelines("--warp-pipeline", text);
   });
   verb->add_flag("--exact-math", options.exactMath);
   verb->add_flag("--fp-fusion", options.fpFusion);

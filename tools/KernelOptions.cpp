@@ -12,7 +12,7 @@ namespace heddle {
 const char *const kernelOptionsHelp = R"(
   OBJECT               a linked code object (.hsaco) for gfx942 or gfx950, of version 5 or 6; a package (.hpkg), or
                          a kernel's text with `--target gfx942` or `--target gfx950`, `--warps N` (4)
-                         and `--warp-pipeline off`, as for heddle compile
+                         and `--warp-pipeline`, as for heddle compile
   --kernel NAME        which kernel, when there are several
   --grid X[,Y[,Z]]     workgroups
   --block X[,Y[,Z]]    work-items of a workgroup, at most 1024; a package or text says it itself
@@ -63,7 +63,7 @@ void KernelOptions::add(CLI::App &verb) {
     noteCompileOption(name, text);
   });
   verb.add_option_function<std::string>("--warp-pipeline", [this, noteCompileOption](const std::string &text) {
-    compile.warpPipelines = parseAutoOrOff("--warp-pipeline", text);
+    compile.warpPipelines = parseWarpPipelines("--warp-pipeline", text);
     noteCompileOption("--warp-pipeline", text);
   });
   onInteger("--lds", [this](const char *name, const std::string &text) {
@@ -141,8 +141,8 @@ std::string KernelOptions::commandLine() const {
     add("--target", compile.target);
   if (compile.warps != CompileOptions().warps)
     add("--warps", std::to_string(compile.warps));
-  if (!compile.warpPipelines)
-    add("--warp-pipeline", "off");
+  if (compile.warpPipelines != CompileOptions().warpPipelines)
+    add("--warp-pipeline", nameOf(compile.warpPipelines));
   if (!run.kernel.empty())
     add("--kernel", run.kernel);
   add("--grid", grid);

@@ -116,12 +116,6 @@ uint64_t parseUnsignedOption(const std::string &option, const std::string &text,
   return value;
 }
 
-bool parseAutoOrOff(const std::string &option, const std::string &text) {
-  if (text != "auto" && text != "off")
-    throw inputError(fmt::format("`{} {}` is neither `auto` nor `off`", option, text));
-  return text == "auto";
-}
-
 std::string fileOfRank(const std::string &file, size_t rank) {
   size_t dot = file.rfind(".npy");
   return dot == std::string::npos ? fmt::format("{}.{}", file, rank)

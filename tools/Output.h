@@ -31,9 +31,6 @@ int parseIntegerOption(const std::string &option, const std::string &text, int l
 /// The same for integers up to 2^64-1.
 uint64_t parseUnsignedOption(const std::string &option, const std::string &text, uint64_t least = 0);
 
-/// Whether an option's value is `auto`, not `off`; Error{Input} with the option and its text when it is neither.
-bool parseAutoOrOff(const std::string &option, const std::string &text);
-
 /// An option's value as X, X,Y or X,Y,Z, the rest 1; Error{Input} with the option and its text when it is none.
 std::array<int64_t, 3> parseExtents(const std::string &option, const std::string &text);
 

@@ -46,7 +46,7 @@ constexpr const char *help =
                        and the waits of each collective (default 30)
   --repeat N, --warmup N   launch again N times after warming up, and print p50, min and max milliseconds
   --json               results as JSON; what is not finite as a string
-  --check, --cpu NAME, --warps N, --stages N, --no-warp-groups, --warp-pipeline auto|off,
+  --check, --cpu NAME, --warps N, --stages N, --no-warp-groups, --warp-pipeline auto|off|always,
   --exact-math, --fp-fusion, --kernel NAME, -O LEVEL
                        as for heddle compile; only when KERNEL is text
 
@@ -336,7 +336,7 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
   });
   verb->add_flag_callback("--no-warp-groups", [request] { request->options.warpGroups = false; });
   verb->add_option_function<std::string>("--warp-pipeline", [request](const std::string &text) {
-    request->options.warpPipelines = parseAutoOrOff("--warp-pipeline", text);
+    request->options.warpPipelines = parseWarpPipelines("--warp-pipeline", text);
   });
   verb->add_flag("--exact-math", options.exactMath);
   verb->add_flag("--fp-fusion", options.fpFusion);

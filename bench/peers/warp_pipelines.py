@@ -97,10 +97,11 @@ def main():
     parser.add_argument("--chip", default="gfx950", choices=("gfx942", "gfx950"))
     parser.add_argument("--warps", type=int, default=8, help="of a block; stages are made in blocks of 8")
     parser.add_argument("--case", action="append", choices=CASES, help="may be given several times")
+    parser.add_argument("--always", action="store_true", help="one more column: with stages wherever they are proven to be apart")
     parser.add_argument("--json", help="a file for the rows")
     options = parser.parse_args()
     print(f"Triton {triton.__version__}, {options.chip}, {options.warps} warps, cycles of an iteration")
-    print(f"{'':24}{'off':>8}{'auto':>8}{'ratio':>7}{'Triton':>8}{'ratio':>7}")
+    print(f"{'':24}{'off':>8}{'auto':>8}{'ratio':>7}{'Triton':>8}{'ratio':>7}" + (f"{'always':>8}" if options.always else ""))
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
         for name in options.case or CASES:
@@ -111,7 +112,7 @@ def main():
             with open(f"{scratch}/k.amdgcn", "w", encoding="utf-8") as file:
                 file.write(assembly)
             ours = {}
-            for way in ("off", "auto"):
+            for way in ["off", "auto"] + ["always"] * options.always:
                 run([options.heddle, "compile", f"{scratch}/k.ttir", "--target", options.chip, "--warps", str(options.warps),
                      "--warp-pipeline", way, "-o", f"{scratch}/k.hpkg"])
                 ours[way] = cycles_of_iteration([options.heddle, "simulate", f"{scratch}/k.hpkg"], False, case)
@@ -120,7 +121,8 @@ def main():
                                          True, case)
             ratios = [ratio(ours["auto"], ours["off"]), ratio(ours["auto"], theirs)]
             rows.append({"case": name, **ours, "triton": theirs, "ratios": ratios})
-            print(f"{name:24}{ours['off']:8.0f}{ours['auto']:8.0f}{ratios[0]:7.2f}{theirs:8.0f}{ratios[1]:7.2f}", flush=True)
+            print(f"{name:24}{ours['off']:8.0f}{ours['auto']:8.0f}{ratios[0]:7.2f}{theirs:8.0f}{ratios[1]:7.2f}"
+                  + (f"{ours['always']:8.0f}" if options.always else ""), flush=True)
     means = [geometric_mean([row["ratios"][i] for row in rows]) for i in range(2)]
     print(f"{'geometric mean':24}{'':16}{means[0]:7.2f}{'':8}{means[1]:7.2f}")
     if options.json:

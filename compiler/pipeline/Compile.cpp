@@ -277,7 +277,9 @@ std::string optionsText(const Compilation &compilation) {
     text += compilation.ttg ? "" : " --warps " + std::to_string(options.warps);
     text += options.stages != usual.stages ? " --stages " + std::to_string(options.stages) : "";
     text += options.warpGroups ? "" : " --no-warp-groups";
-    text += options.warpPipelines ? "" : " --warp-pipeline off";
+    text += options.warpPipelines != usual.warpPipelines
+                ? " --warp-pipeline " + std::string(nameOf(options.warpPipelines))
+                : "";
     text += options.exactMath ? " --exact-math" : "";
   }
   text += options.fpFusion ? " --fp-fusion" : "";
@@ -336,6 +338,25 @@ bool verifiesEachByDefault() {
 #else
   return true;
 #endif
+}
+
+const char *nameOf(WarpPipelines pipelines) {
+  switch (pipelines) {
+  case WarpPipelines::Off:
+    return "off";
+  case WarpPipelines::Auto:
+    return "auto";
+  case WarpPipelines::Always:
+    break;
+  }
+  return "always";
+}
+
+WarpPipelines parseWarpPipelines(const std::string &option, const std::string &text) {
+  for (WarpPipelines each : {WarpPipelines::Off, WarpPipelines::Auto, WarpPipelines::Always})
+    if (text == nameOf(each))
+      return each;
+  throw inputError("`" + option + " " + text + "` is neither `auto` nor `off` nor `always`");
 }
 
 CompileResult compile(const std::string &text, const std::string &name, const CompileOptions &options) {

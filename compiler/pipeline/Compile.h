@@ -2,6 +2,7 @@
 // compile(): a kernel's text to a package, through the table of phases (Phases.h). Knows no MLIR in its interface.
 #pragma once
 #include "binary/Package.h"
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,6 +12,16 @@ struct Chip;
 
 /// True where this library was built with assertions.
 bool verifiesEachByDefault();
+
+/// Groups of warps a stage apart.
+enum class WarpPipelines : uint8_t {
+  Off,    ///< one stage after the other
+  Auto,   ///< stages that the text has, and those that are estimated to take less time
+  Always, ///< stages wherever they are proven to be apart
+};
+const char *nameOf(WarpPipelines pipelines); ///< `off`, `auto`, `always`
+/// From its name; Error{Input} for another word, which names `option`.
+WarpPipelines parseWarpPipelines(const std::string &option, const std::string &text);
 
 struct CompileOptions {
   std::string target = "host";      ///< a chip's name
@@ -23,16 +34,16 @@ struct CompileOptions {
   bool fpFusion = false;            ///< x * y + z of the program may be rounded once, as Triton's enable_fp_fusion
   int stages = 0;                   ///< GPUs, of loops over matmuls: 0: the chip's default; 1: no prefetch
   bool warpGroups = true;           ///< GPUs: products by groups of four warps where the chip can (wgmma)
-  bool warpPipelines = true;        ///< GPUs: groups of warps a stage apart; off: one stage after the other
-  bool checkAccesses = false;       ///< host: ask the driver before each memory access; AMD: assert numbers of rings
-  std::string kernel;               ///< which public function; needed only when there are several
-  std::string dumpFolder;           ///< write NN-PHASE.mlir, .ll, .s after each phase; created when missing
-  std::string stopAfter;            ///< phase after which to stop; CompileResult::text then holds what it left
-  std::string keepTextOf;           ///< phase whose text CompileResult::text holds while the compilation goes on
-  std::string resumeAfter;          ///< the text is what this phase dumped; phases of the tile and simt levels only
-  std::string llvmPasses;           ///< replaces the optimiser pipeline, in LLVM's textual notation
-  bool countLines = false;          ///< fill PhaseTime::lines
-  std::string commandLine;          ///< for the reproducer file
+  WarpPipelines warpPipelines = WarpPipelines::Auto; ///< GPUs
+  bool checkAccesses = false; ///< host: ask the driver before each memory access; AMD: assert numbers of rings
+  std::string kernel;         ///< which public function; needed only when there are several
+  std::string dumpFolder;     ///< write NN-PHASE.mlir, .ll, .s after each phase; created when missing
+  std::string stopAfter;      ///< phase after which to stop; CompileResult::text then holds what it left
+  std::string keepTextOf;     ///< phase whose text CompileResult::text holds while the compilation goes on
+  std::string resumeAfter;    ///< the text is what this phase dumped; phases of the tile and simt levels only
+  std::string llvmPasses;     ///< replaces the optimiser pipeline, in LLVM's textual notation
+  bool countLines = false;    ///< fill PhaseTime::lines
+  std::string commandLine;    ///< for the reproducer file
   bool verifyEach = verifiesEachByDefault(); ///< what each phase leaves, not only what the last one of each level does
 };
 

@@ -39,8 +39,8 @@ private:
                      llvm::cl::init(0)};
   Option<bool> check{*this, "check", llvm::cl::desc("as `heddle compile --check`")};
   Option<bool> warpGroups{*this, "warp-groups", llvm::cl::desc("matmuls by warp groups"), llvm::cl::init(true)};
-  Option<bool> warpPipelines{*this, "warp-pipelines", llvm::cl::desc("groups of warps a stage apart"),
-                             llvm::cl::init(true)};
+  Option<std::string> warpPipelines{*this, "warp-pipelines", llvm::cl::desc("as `heddle compile --warp-pipeline`"),
+                                    llvm::cl::init("auto")};
 };
 
 } // namespace
@@ -67,9 +67,9 @@ void PhasePass::runOnOperation() {
   options.warps = warps ? int(warps) : said ? int(said.getInt()) : *ttg ? (*ttg)->warps : 4;
   options.stages = stages;
   options.warpGroups = warpGroups;
-  options.warpPipelines = warpPipelines;
   options.checkAccesses = check;
   try {
+    options.warpPipelines = parseWarpPipelines("warp-pipelines", warpPipelines);
     compilation.chip = &lookupChip(chip);
   } catch (const Error &error) {
     module.emitError() << error.what();

@@ -189,7 +189,7 @@ LogicalResult placeSharedMemory(Compilation &compilation) {
 }
 
 LogicalResult pipelineWarps(Compilation &compilation) {
-  if (compilation.options.warpPipelines)
+  if (compilation.options.warpPipelines != WarpPipelines::Off)
     return simt::pipelineWarps(*compilation.module, blockOf(compilation), *compilation.gpuTarget);
   simt::inlineStages(*compilation.module);
   return success();
@@ -242,8 +242,10 @@ LogicalResult findStages(Compilation &compilation) {
   auto runPhasesAfter = [&](OwningOpRef<ModuleOp> &module) {
     return tryPhases(compilation, module, "find-stages", "verify-hazards");
   };
-  if (compilation.options.warpPipelines && !compilation.options.checkAccesses)
-    simt::findStages(*compilation.module, {*compilation.gpuTarget, compilation.options.warps, runPhasesAfter});
+  WarpPipelines wanted = compilation.options.warpPipelines;
+  if (wanted != WarpPipelines::Off && !compilation.options.checkAccesses)
+    simt::findStages(*compilation.module, {*compilation.gpuTarget, compilation.options.warps,
+                                           wanted == WarpPipelines::Always, runPhasesAfter});
   return success();
 }
 
@@ -474,7 +476,7 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
      shareOperands, ours, {}, Entrance::Tile},
     {"simplify-pipelines", Level::Simt, "removes what prefetching has made unused, and hoists loop invariants", "cse,loop-invariant-code-motion",
      nullptr, ours, {}},
-    {"find-stages", Level::Simt, "(AMD) finds the stages of warp pipelines in loops over matmuls whose operands are prefetched",
+    {"find-stages", Level::Simt, "finds the stages of warp pipelines in loops over matmuls whose operands are prefetched",
      nullptr, findStages, ours, {}, Entrance::Tile},
     {"check-rings", Level::Simt, "(AMD, --check) asserts that slot numbers of rings are in range, where nothing proves it",
      nullptr, checkRings, ours, {}},

@@ -70,6 +70,7 @@ private:
     compileOptions.stages = options.stages;
     compileOptions.warpGroups = options.warpGroups;
     compileOptions.exactMath = options.exactMath;
+    compileOptions.warpPipelines = parseWarpPipelines("warpPipelines", options.warpPipelines);
     module = device->loadModule(compile(moduleText, "program", compileOptions).package);
     loadedText = moduleText;
   }

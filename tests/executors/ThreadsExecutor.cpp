@@ -16,11 +16,13 @@ namespace {
 /// The code of one thread, and its package.
 class ThreadCode {
 public:
-  ThreadCode(const std::string &moduleText, const std::string &phase, int warps, bool warpGroups) {
+  ThreadCode(const std::string &moduleText, const std::string &phase, const executors::ThreadsOptions &wanted) {
     CompileOptions options;
     options.target = "sm_90";
-    options.warps = warps;
-    options.warpGroups = warpGroups;
+    options.warps = wanted.warps;
+    options.warpGroups = wanted.warpGroups;
+    options.warpPipelines = parseWarpPipelines("warpPipelines", wanted.warpPipelines);
+    options.resumeAfter = wanted.resumeAfter;
     options.keepTextOf = phase;
     CompileResult result = compile(moduleText, "program", options);
     module = threads::parseCode(result.text, context);
@@ -79,7 +81,7 @@ public:
            std::vector<reference::Argument> &arguments) override {
     if (!code || moduleText != loadedText) {
       const char *phase = options.predicated ? "predicate-accesses" : options.optimised ? "optimise" : "llvm-ir";
-      code = std::make_unique<ThreadCode>(moduleText, phase, options.warps, options.warpGroups);
+      code = std::make_unique<ThreadCode>(moduleText, phase, options);
       loadedText = moduleText;
     }
     threads::Options machine;
@@ -105,7 +107,16 @@ std::unique_ptr<executors::Executor> executors::makeThreadsExecutor(ThreadsOptio
 
 executors::BarrierTrial executors::tryBarriers(const std::string &moduleText, const reference::Grid &grid,
                                                const std::vector<reference::Argument> &arguments, int warps) {
-  ThreadCode code(moduleText, "llvm-ir", warps, /*warpGroups=*/false);
+  ThreadsOptions options;
+  options.warps = warps;
+  options.warpGroups = false;
+  return tryBarriers(moduleText, grid, arguments, options);
+}
+
+executors::BarrierTrial executors::tryBarriers(const std::string &moduleText, const reference::Grid &grid,
+                                               const std::vector<reference::Argument> &arguments,
+                                               const ThreadsOptions &options) {
+  ThreadCode code(moduleText, "llvm-ir", options);
   auto run = [&](std::optional<unsigned> without) {
     std::vector<reference::Argument> own = arguments;
     std::vector<uint64_t> record;
@@ -117,11 +128,13 @@ executors::BarrierTrial executors::tryBarriers(const std::string &moduleText, co
   };
   auto [report, count] = run(std::nullopt);
   code.requireClean(report);
-  BarrierTrial trial{count, {}};
+  BarrierTrial trial{count, {}, {}};
   for (unsigned barrier = 0; barrier < count; ++barrier) {
     threads::Report without = run(barrier).first;
     if (!without.has(threads::FindingKind::SharedRace) && !without.has(threads::FindingKind::UnwrittenShared))
       trial.unneeded.push_back(barrier);
+    if (without.has(threads::FindingKind::BarrierFault))
+      trial.counted.push_back(barrier);
   }
   return trial;
 }

@@ -42,7 +42,7 @@ void Runner::chooseSchedule(uint64_t seed) const {
     ::setenv("HEDDLE_SIM_SEED", std::to_string(seed).c_str(), 1);
 }
 
-static CompiledProgram compiled(const GluonProgram &program, bool warpPipelines = true) {
+static CompiledProgram compiled(const GluonProgram &program, WarpPipelines warpPipelines = WarpPipelines::Auto) {
   CompiledProgram compiled;
   CompileOptions options;
   options.warpPipelines = warpPipelines;
@@ -101,7 +101,7 @@ static bool isSaid(const std::vector<std::string> &warnings, const std::string &
 }
 
 std::string Runner::judgeInOrder(const GluonProgram &program) {
-  CompiledProgram of = compiled(program, /*warpPipelines=*/false);
+  CompiledProgram of = compiled(program, WarpPipelines::Off);
   std::string failure = of.error.empty() ? run(program, of) : of.error;
   return failure.empty() ? "" : "without warp pipelines: " + failure;
 }

@@ -20,6 +20,7 @@ struct Chain {
   bool loadsInLoop = false;   ///< the first matmul's left operand is loaded in each iteration
   bool computesRight = false; ///< the second matmul's right operand is twice what is loaded
   bool turnsLeft = false;     ///< the first matmul's left operand is loaded transposed
+  std::string warpPipelines = "auto";
 };
 constexpr int mostIterations = 5;
 
@@ -146,7 +147,7 @@ void check(const Chain &chain, int iterations) {
   std::vector<Argument> expected = arguments;
   std::string text = kernelText(parameters, textOf(chain));
   makeExecutor("reference")->run(text, {}, expected);
-  runOnGpu(text, {}, arguments, chain.warps, /*warpGroups=*/true);
+  runOnGpu(text, {}, arguments, chain.warps, /*warpGroups=*/true, chain.warpPipelines);
   for (size_t i : {3, 4})
     EXPECT_EQ(arguments[i].bytes, expected[i].bytes);
 }
@@ -170,6 +171,21 @@ TEST(Chain, blocks_of_many_sizes) {
 TEST(Chain, groups_of_warps_out_of_step) {
   for (int iterations : {1, mostIterations})
     check({.rows = 128, .columns = 64, .depth = 128, .warps = 8, .stages = 4}, iterations);
+}
+
+// One group multiplies while the other computes from its results.
+TEST(Chain, groups_of_warps_in_stages) {
+  for (int iterations : {0, 1, 2, mostIterations}) {
+    check({.rows = 128, .columns = 64, .depth = 64, .warps = 8, .warpPipelines = "always"}, iterations);
+    check({.rows = 128, .columns = 64, .depth = 128, .warps = 8, .stages = 4, .warpPipelines = "always"}, iterations);
+  }
+  Chain chain{.rows = 128, .warps = 8, .stages = 2, .warpPipelines = "always"};
+  check(chain, 4);
+  chain.usesSum = true;
+  check(chain, 4);
+  chain.usesSum = false;
+  chain.loadsInLoop = true;
+  check(chain, 4);
 }
 
 // Too many registers to defer the second matmul: it is pending when the next iteration begins.

@@ -195,14 +195,15 @@ Case caseOf(const Loop &loop, int iterations, int kept) {
 }
 
 /// By groups of four warps where the tile is large enough.
-void checkWarpGroups(const Loop &loop, int warps, int iterations, int kept = depth) {
+void checkWarpGroups(const Loop &loop, int warps, int iterations, int kept = depth,
+                     const std::string &warpPipelines = "auto") {
   SCOPED_TRACE(fmt::format("{} {}x{}x{}, a along k {}, b along k {}, transposed {}, {} warps", loop.element, loop.m,
                            loop.n, loop.k, loop.aAlongK, loop.bAlongK, loop.transposed, warps));
   Case which = caseOf(loop, iterations, kept);
   std::vector<Argument> expected = which.arguments;
   std::string text = kernelText(which.parameters, which.body);
   makeExecutor("reference")->run(text, {}, expected);
-  runOnGpu(text, {}, which.arguments, warps, /*warpGroups=*/true);
+  runOnGpu(text, {}, which.arguments, warps, /*warpGroups=*/true, warpPipelines);
   EXPECT_EQ(which.arguments[2].bytes, expected[2].bytes);
 }
 
@@ -386,6 +387,26 @@ TEST(Pipeline, warp_groups_without_a_ring) {
     loop.outer = 2;
     checkWarpGroups(loop, 4, 3);
   }
+}
+
+// Two groups a stage apart, with a matmul in flight between stages (compiler/lowering/tile_to_simt/GroupStages.h).
+TEST(Pipeline, warp_groups_in_stages) {
+  for (int stages : {2, 3, 4})
+    for (int iterations : {0, 1, 2, 6}) {
+      Loop loop;
+      loop.m = 128;
+      loop.n = 64;
+      loop.k = 32;
+      loop.stages = stages;
+      checkWarpGroups(loop, 8, iterations, depth, "always");
+    }
+  Loop again;
+  again.m = again.n = 128;
+  again.k = 16;
+  again.outer = 2;
+  checkWarpGroups(again, 8, 5, depth, "always");
+  again.twice = true;
+  checkWarpGroups(again, 8, 5, depth, "always");
 }
 
 // Eight warps of AMD's chips: tiles for which two groups of warps execute the loop one stage apart on gfx950

@@ -48,16 +48,19 @@ void expectAsReference(const std::string &parameters, const std::string &body, s
     EXPECT_EQ(actual[i].bytes, expected[i].bytes) << "argument " << i;
 }
 
-void runOnGpu(const std::string &text, Grid grid, std::vector<Argument> &arguments, int warps, bool warpGroups) {
+void runOnGpu(const std::string &text, Grid grid, std::vector<Argument> &arguments, int warps, bool warpGroups,
+              const std::string &warpPipelines) {
   if (std::string device = testDevice(); device.starts_with("cuda")) {
     executors::DeviceOptions options;
     options.warps = warps;
     options.warpGroups = warpGroups;
+    options.warpPipelines = warpPipelines;
     return executors::makeDeviceExecutor(device, options)->run(text, grid, arguments);
   }
   executors::ThreadsOptions options;
   options.warps = warps;
   options.warpGroups = warpGroups;
+  options.warpPipelines = warpPipelines;
   executors::makeThreadsExecutor(options)->run(text, grid, arguments);
 }
 

@@ -35,7 +35,8 @@ void expectAsReference(const std::string &parameters, const std::string &body, s
 
 /// A kernel compiled for a GPU with so many warps: on the test device if that is one of CUDA, else as sm_90's code in
 /// the thread interpreter.
-void runOnGpu(const std::string &text, Grid grid, std::vector<Argument> &arguments, int warps, bool warpGroups);
+void runOnGpu(const std::string &text, Grid grid, std::vector<Argument> &arguments, int warps, bool warpGroups,
+              const std::string &warpPipelines = "auto");
 
 /// A kernel that loads 1024 elements of each input (%a, %b, %c), runs `body` and stores %r. In the body `@f32` stands
 /// for `tensor<1024xf32>`.

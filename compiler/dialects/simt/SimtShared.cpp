@@ -465,13 +465,21 @@ LogicalResult DotSharedOp::verify() {
 
 /// Whether others begin after the product that `wait` is for, at least as many as may be pending.
 static bool isBehindPending(DotWaitOp wait) {
-  Operation *started = wait.getStarted().getDefiningOp();
-  if (!started || started->getBlock() != wait->getBlock())
+  Value value = wait.getStarted();
+  while (auto stage = value.getDefiningOp<StageOp>())
+    value = stage.getBody().front().getTerminator()->getOperand(cast<OpResult>(value).getResultNumber());
+  auto started = value.getDefiningOp<DotSharedOp>();
+  Operation *begin = started ? wait->getBlock()->findAncestorOpInBlock(*started) : nullptr;
+  if (!begin)
     return false;
+  bool isBegun = false;
   int64_t others = 0;
-  for (Operation *op = started->getNextNode(); op != wait; op = op->getNextNode())
-    others += isa<DotSharedOp>(op);
-  return isa<DotSharedOp>(started) && others >= int64_t(wait.getPending());
+  for (Operation *op = begin; op != wait; op = op->getNextNode())
+    op->walk([&](DotSharedOp other) {
+      others += isBegun;
+      isBegun |= other == started;
+    });
+  return others >= int64_t(wait.getPending());
 }
 
 LogicalResult DotWaitOp::verify() {

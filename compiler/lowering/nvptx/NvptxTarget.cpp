@@ -87,9 +87,36 @@ void NvptxTarget::warpBarrier(Builder &b, bool) const {
   NVVM::SyncWarpOp::create(b, i32(b, -1));
 }
 
+static void callWithout(ImplicitLocOpBuilder &b, StringRef name, ValueRange operands) {
+  LLVM::CallIntrinsicOp::create(b, b.getStringAttr(name), operands);
+}
+
+/// Of the block's 16 barriers.
+static constexpr int64_t barrierOfAll = 0, barrierOfStages = 1;
+
+/// What `emit` makes, for the warps whose `bit` is set; null: all.
+static void inWarpsWith(ImplicitLocOpBuilder &b, Value bit, llvm::function_ref<void()> emit) {
+  OpBuilder::InsertionGuard guard(b);
+  if (bit)
+    b.setInsertionPointToStart(scf::IfOp::create(b, bit).thenBlock());
+  emit();
+}
+
+// Warps count at a barrier by its number, wherever in the code they arrive.
+bool NvptxTarget::barrierIf(Builder &b, Value bit) const {
+  inWarpsWith(b, bit, [&] { NVVM::Barrier0Op::create(b); });
+  return true;
+}
+
+void NvptxTarget::stageBarrier(Builder &b, int64_t threads, Value bit) const {
+  inWarpsWith(b, bit, [&] {
+    callWithout(b, "llvm.nvvm.barrier.cta.sync.aligned.count", {i32(b, barrierOfStages), i32(b, threads)});
+  });
+}
+
 // The dialect's operation for it takes and gives words.
 Value NvptxTarget::barrierOr(Builder &b, Value bit, int) const {
-  return call(b, b.getI1Type(), "llvm.nvvm.barrier.cta.red.or.aligned.all", {i32(b, 0), bit});
+  return call(b, b.getI1Type(), "llvm.nvvm.barrier.cta.red.or.aligned.all", {i32(b, barrierOfAll), bit});
 }
 
 static Value shuffle(ImplicitLocOpBuilder &b, NVVM::ShflKind kind, Value value, Value lane) {
@@ -137,10 +164,6 @@ void NvptxTarget::asyncCommit(Builder &b) const {
 
 void NvptxTarget::asyncWait(Builder &b, int64_t pendingGroups) const {
   NVVM::CpAsyncWaitGroupOp::create(b, uint32_t(pendingGroups));
-}
-
-static void callWithout(ImplicitLocOpBuilder &b, StringRef name, ValueRange operands) {
-  LLVM::CallIntrinsicOp::create(b, b.getStringAttr(name), operands);
 }
 
 void NvptxTarget::initArrivals(Builder &b, Value object, int64_t arrivals) const {

@@ -24,6 +24,9 @@ public:
   void barrier(Builder &b) const override;
   void warpBarrier(Builder &b, bool beforeCopies) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
+  bool barrierIf(Builder &b, mlir::Value bit) const override;
+  bool hasStageBarrier() const override { return true; }
+  void stageBarrier(Builder &b, int64_t threads, mlir::Value bit) const override;
   bool hasArrivals() const override { return hasAsyncCopies(); }
   void initArrivals(Builder &b, mlir::Value object, int64_t arrivals) const override;
   void arrive(Builder &b, mlir::Value object) const override;

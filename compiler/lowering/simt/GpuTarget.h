@@ -104,6 +104,11 @@ public:
   /// A barrier of the threads whose `bit` is set, which is so in all lanes of a warp or in none; no order of memory.
   /// Returns false where a block has no such barrier.
   virtual bool barrierIf(Builder &b, mlir::Value bit) const { return false; }
+  /// Whether the groups of a warp pipeline have a barrier of their own, which no other barrier of the block completes.
+  virtual bool hasStageBarrier() const { return false; }
+  /// That barrier, of a block of `threads`: of all of them, or of those whose `bit` is set, as in barrierIf(); orders
+  /// memory like barrier().
+  virtual void stageBarrier(Builder &b, int64_t threads, mlir::Value bit = {}) const {}
   /// Whether shared memory can have barrier objects (simt.init_arrivals), words of 64 bits, to which `object` points.
   virtual bool hasArrivals() const { return false; }
   virtual void initArrivals(Builder &b, mlir::Value object, int64_t arrivals) const {}

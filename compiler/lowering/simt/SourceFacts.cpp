@@ -5,6 +5,7 @@
 #include "compiler/analysis/Uniformity.h"
 #include "compiler/layout/Axes.h"
 #include "compiler/lowering/simt/PlaceShared.h"
+#include "compiler/lowering/simt/WarpPipelines.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -104,6 +105,8 @@ SourceFacts::SourceFacts(FuncOp function, const GpuTarget &target, int warps) {
     if (parent == function || (isa<scf::SCFDialect>(parent->getDialect()) && toLower.contains(parent)))
       toLower.insert(op);
     lookAt(op, order);
+    if (isa<BarrierOp>(op) && isShifted(op))
+      shifted.insert(op);
     copiesDirectly |= isa<AsyncCopyOp, AsyncBufferCopyOp>(op) && !target.hasAsyncCopies();
   });
   findGroups(function);

@@ -18,6 +18,7 @@ public:
   /// and in a thread's code, so that the name of one does not tell.
   llvm::DenseSet<mlir::Operation *> toLower;
   llvm::DenseSet<mlir::Operation *> divergent;   ///< in code that not all threads of the block execute alike
+  llvm::DenseSet<mlir::Operation *> shifted;     ///< barriers between `simt.shift_warps` and `simt.align_warps`
   llvm::DenseSet<mlir::Operation *> agreeing;    ///< loads that must give all threads the same
   llvm::DenseSet<mlir::Operation *> byOwner;     ///< loads and reductions that one thread does, which alone needs them
   llvm::DenseSet<mlir::Operation *> forStores;   ///< loads of what only the owners of its elements store

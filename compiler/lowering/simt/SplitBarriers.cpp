@@ -242,7 +242,8 @@ void simt::splitBarriers(ModuleOp module, const GpuTarget &target, int warps) {
     for (scf::ForOp loop : loops) {
       std::optional<RingLoop> found = findRingLoop(loop);
       int64_t bytes = placedBytes(function);
-      if (!found || !isAlone(loop, bytes, target, warps) || bytes + mostObjectBytes > target.sharedMemoryBytes())
+      if (!found || isShifted(loop) || !isAlone(loop, bytes, target, warps) ||
+          bytes + mostObjectBytes > target.sharedMemoryBytes())
         continue;
       loop.emitRemark() << "warps arrive and wait at barrier objects in place of a barrier in each iteration";
       Splitter(*found, target.lanesPerWarp(), warps).run();

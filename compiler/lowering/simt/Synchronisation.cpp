@@ -31,6 +31,7 @@ public:
 private:
   void barrier();
   void barrierOfHalf(bool isUpper);
+  int64_t threads() { return int64_t(block().warps) * target.lanesPerWarp(); }
   void tell(bool isKnown) {
     if (!isKnown)
       refuse("this chip takes no such hint: leave it out");
@@ -47,6 +48,8 @@ void Synchronisation::barrier() {
 void Synchronisation::lower(BarrierOp op) {
   if (op.getWarp())
     target.warpBarrier(b, op.getCopies());
+  else if (facts.shifted.contains(op) && target.hasStageBarrier() && !divergent)
+    target.stageBarrier(b, threads());
   else if (op.getBare() && !divergent)
     target.bareBarrier(b);
   else if (op.getShared() && facts.copiesDirectly && !divergent)
@@ -66,7 +69,10 @@ void Synchronisation::barrierOfHalf(bool isUpper) {
   if (refuseIfDivergent())
     return;
   auto side = isUpper ? arith::CmpIPredicate::sge : arith::CmpIPredicate::slt;
-  if (!target.barrierIf(b, arith::CmpIOp::create(b, side, state.warp, i32(block().warps / 2))))
+  Value isHere = arith::CmpIOp::create(b, side, state.warp, i32(block().warps / 2));
+  if (target.hasStageBarrier())
+    target.stageBarrier(b, threads(), isHere);
+  else if (!target.barrierIf(b, isHere))
     refuse("this chip has no barrier for some warps of a block");
 }
 

@@ -51,6 +51,15 @@ WarpPipeline simt::pipelineOf(StageOp stage) {
   return pipeline;
 }
 
+// Both stand in one block (rule S73).
+bool simt::isShifted(Operation *op) {
+  for (; op && !isa<triton::FuncOp>(op); op = op->getParentOp())
+    for (Operation *before = op->getPrevNode(); before && !isa<AlignWarpsOp>(before); before = before->getPrevNode())
+      if (isa<ShiftWarpsOp>(before))
+        return true;
+  return false;
+}
+
 StageOp simt::makeStage(OpBuilder &b, Location location, ArrayRef<Operation *> ops, StringRef label,
                         std::optional<int64_t> priority) {
   Block *block = b.getInsertionBlock();
@@ -195,8 +204,17 @@ LogicalResult Shifter::find(Operation *from, Slot &slot) {
 
 //===-- Barriers -------------------------------------------------------------------------------------------------===//
 
+/// Whether the text has a wait for a matmul after its barrier there: the matmul goes on while warps wait for each
+/// other.
+static bool waitsAfterBarrier(const Slot &slot) {
+  auto *barrier = llvm::find(slot.ops, BarrierOp(slot.barrier).getOperation());
+  return slot.barrier && std::any_of(barrier, slot.ops.end(), [](Operation *op) { return isa<DotWaitOp>(op); });
+}
+
 /// Before what ends `slot`, after its waits; the text's own barrier keeps its kind.
 void Shifter::close(OpBuilder &b, const Slot &slot, StageOp next) {
+  if (waitsAfterBarrier(slot))
+    return;
   b.setInsertionPoint(slot.end);
   setPriority(b, priorityOf(next));
   if (target.takesHints())

@@ -22,6 +22,9 @@ struct WarpPipeline {
 /// That of which `stage` is one.
 WarpPipeline pipelineOf(StageOp stage);
 
+/// Whether it stands between `simt.shift_warps` and `simt.align_warps`.
+bool isShifted(mlir::Operation *op);
+
 /// A stage of these operations of the builder's block, where the builder stands; it yields what is used outside.
 StageOp makeStage(mlir::OpBuilder &b, mlir::Location location, llvm::ArrayRef<mlir::Operation *> ops,
                   llvm::StringRef label, std::optional<int64_t> priority);

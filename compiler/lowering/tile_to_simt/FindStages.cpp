@@ -3,6 +3,7 @@
 // the phases after this one accept it.
 #include "compiler/lowering/tile_to_simt/FindStages.h"
 #include "compiler/lowering/simt/WarpPipelines.h"
+#include "compiler/lowering/tile_to_simt/GroupStages.h"
 #include "compiler/lowering/tile_to_simt/SplitMatmul.h"
 #include "compiler/lowering/tile_to_simt/StageRegisters.h"
 #include "mlir/IR/Builders.h"
@@ -170,6 +171,28 @@ static std::vector<Way> waysOf(ModuleOp module, size_t number, const TimingModel
   return ways;
 }
 
+/// Of matmuls of warp groups, the first way that the phases after this one accept.
+static void findGroupStages(ModuleOp module, const StageOptions &options) {
+  for (size_t number = 0; number < loopsOf(module).size(); ++number) {
+    std::vector<GroupWay> ways = waysOfGroups(loopsOf(module)[number]);
+    auto taken = llvm::find_if(ways, [&](const GroupWay &way) {
+      OwningOpRef<ModuleOp> copy = module.clone();
+      ScopedDiagnosticHandler ignore(module.getContext(), [](Diagnostic &) { return success(); });
+      makeGroupStages(loopsOf(*copy)[number], way);
+      return succeeded(mlir::verify(*copy)) && succeeded(options.runPhasesAfter(copy));
+    });
+    Location location = loopsOf(module)[number].getLoc();
+    if (taken == ways.end()) {
+      if (!ways.empty())
+        emitRemark(location) << "no warp pipeline: its stages are not apart";
+      continue;
+    }
+    makeGroupStages(loopsOf(module)[number], *taken);
+    emitRemark(location) << "a warp pipeline of " << taken->stages
+                         << " stages: asked for, there is no estimate of time";
+  }
+}
+
 void simt::findStages(ModuleOp module, const StageOptions &options) {
   const GpuTarget &target = options.target;
   // Stages that the text has are its author's; assertions are told to all threads at a barrier.
@@ -178,8 +201,13 @@ void simt::findStages(ModuleOp module, const StageOptions &options) {
                          return isa<StageOp, triton::AssertOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
                        })
                        .wasInterrupted();
-  if (!target.timing() || options.warps != 2 * warpsOfGroup || isWritten)
+  if (options.warps != 2 * warpsOfGroup || isWritten)
     return;
+  if (!target.timing()) {
+    if (options.isAlways)
+      findGroupStages(module, options);
+    return;
+  }
   const TimingModel &model = *target.timing();
   constexpr int mostTried = 6;
   constexpr double leastGain = 0.06;
@@ -193,7 +221,8 @@ void simt::findStages(ModuleOp module, const StageOptions &options) {
     std::vector<Way> ways = waysOf(module, number, model);
     auto taken = ways.end();
     for (auto way = ways.begin(); way != ways.end() && taken == ways.end(); ++way) {
-      if (way->cycles > uncut * (1 - leastGain) || tried++ == mostTried)
+      bool isGain = options.isAlways || way->cycles <= uncut * (1 - leastGain);
+      if (!isGain || tried++ == mostTried)
         break;
       if (isAccepted(module, number, *way, options))
         taken = way;

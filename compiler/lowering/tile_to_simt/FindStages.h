@@ -12,14 +12,16 @@ class GpuTarget;
 
 struct StageOptions {
   const GpuTarget &target;
-  int warps; ///< of a block
+  int warps;     ///< of a block
+  bool isAlways; ///< also where no estimate says that they gain anything, or there is none
   /// Runs the phases after this one on a module, up to the proof that accesses are ordered.
   llvm::function_ref<mlir::LogicalResult(mlir::OwningOpRef<mlir::ModuleOp> &)> runPhasesAfter;
 };
 
 /// Works on innermost loops of a block of two groups of warps (WarpPipelines.h) that begin with a wait for copies and a
 /// barrier. A loop of which the phases after this one cannot prove that its stages are apart, or which is estimated to
-/// gain nothing, stays as it is; a remark says what was decided.
+/// gain nothing, stays as it is; a remark says what was decided. Chips without an estimate of time get stages only if
+/// `isAlways`, in loops over matmuls of warp groups.
 void findStages(mlir::ModuleOp module, const StageOptions &options);
 
 } // namespace heddle::simt

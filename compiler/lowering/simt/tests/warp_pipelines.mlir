@@ -1,6 +1,6 @@
 // Stages of a warp pipeline: what is put between and around them, and which barriers order accesses.
 // RUN: heddle-opt %s --split-input-file --heddle-place-shared-memory --heddle-pipeline-warps --heddle-insert-barriers --heddle-verify-hazards | FileCheck %s
-// RUN: heddle-opt %s --split-input-file --heddle-place-shared-memory --heddle-pipeline-warps=warp-pipelines=false | FileCheck %s --check-prefix=OFF
+// RUN: heddle-opt %s --split-input-file --heddle-place-shared-memory --heddle-pipeline-warps=warp-pipelines=off | FileCheck %s --check-prefix=OFF
 // OFF: tt.func @two
 // OFF-NOT: simt.stage
 // OFF-NOT: simt.shift_warps
