@@ -90,7 +90,8 @@ private:
   std::array<int, 4> philox(std::array<int, 4> counter, int key, Location location);
   /// Of n arrays [rows] the array [rows * n], row by row.
   int joinColumns(const std::vector<int> &columns, Location location);
-  struct Matrices; // ReadLinearAlgebra.cpp
+  struct Matrices;   // Matrices.h
+  struct LapackCall; // ReadLapack.cpp
   Binding finishCholesky(Definition &definition, const Instruction &cholesky);
   Binding finishTriangularSolve(Definition &definition, const Instruction &solve);
   /// Nothing where the target is none of LAPACK's that are read.
