@@ -83,6 +83,7 @@ private:
   /// A dot of pred counts, and compares with 0.
   Binding finishDotOfPred(Definition &definition, Instruction dot);
   Binding finishReducePrecision(Definition &definition, const Instruction &reduction);
+  Binding finishMark(Definition &definition, const Instruction &call, std::string_view target);
   Binding finishCustomCall(Definition &definition, const Instruction &call);
   /// A rng-bit-generator is the rounds of Philox.
   Binding finishRandomBits(Definition &definition, const Instruction &generator);

@@ -58,8 +58,8 @@ struct InstructionParser::LapackCall {
   std::vector<int> gesdd();
   std::vector<int> gtsv();
 
-  int64_t leftColumns = 0; ///< of U, as the result of gesdd is written
-  size_t batchedBy = 2;    ///< the dimensions of the first operand that are its matrix or vector
+  int64_t writtenVectors = 0; ///< columns of U or V, whichever are more, as the result of gesdd is written
+  size_t batchedBy = 2;       ///< the dimensions of the first operand that are its matrix or vector
 };
 
 // LAPACK's status: here 1 where a result has no numbers, 0 elsewhere.
@@ -124,7 +124,7 @@ std::vector<int> InstructionParser::LapackCall::gesdd() {
   Matrices m = matrices();
   int64_t height = rows(matrix), width = columns(matrix);
   bool isWide = width > height; // without vectors (N) they are there all the same, of the sizes that are written
-  bool isFull = letter("mode", 'S') == 'A' || leftColumns > std::min(height, width);
+  bool isFull = letter("mode", 'S') == 'A' || writtenVectors > std::min(height, width);
   std::vector<int> made = m.singularVectors(isWide ? m.adjoint(matrix) : matrix, isFull);
   int left = made[isWide ? 2 : 0], right = m.adjoint(made[isWide ? 0 : 2]);
   return {call.operands[0], shaped(made[1], {rows(made[1])}), shaped(left, {height, columns(left)}),
@@ -174,8 +174,12 @@ InstructionParser::finishLapack(Definition &definition, const Instruction &call,
   if (call.operands.size() != routine->operands)
     cursor.fail(definition.location, fmt::format("'{}' takes {} operand{}, got {}", target, routine->operands,
                                                  routine->operands == 1 ? "" : "s", call.operands.size()));
-  if (definition.declared && definition.declared->elements.size() == 5 && definition.declared->elements[2].rank() > 0)
-    lapack.leftColumns = definition.declared->elements[2].dimensions.back();
+  if (definition.declared && definition.declared->elements.size() == 5)
+    for (size_t i : {2, 3})
+      if (const Shape &vectors = definition.declared->elements[i]; vectors.rank() >= 2) {
+        const std::vector<int64_t> &sizes = vectors.dimensions;
+        lapack.writtenVectors = std::max(lapack.writtenVectors, i == 2 ? sizes.back() : sizes[sizes.size() - 2]);
+      }
   std::vector<int> made = (lapack.*routine->make)();
   Instruction result;
   result.opcode = made.size() == 1 ? Opcode::Copy : Opcode::Tuple;

@@ -245,6 +245,23 @@ TEST(HloRefused, mesh_groups) {
   EXPECT_CONTAINS(refused("mesh['x'=8] {'x':(1)4,'x':(2)4}"), "axis 'x' is named twice");
 }
 
+TEST(HloRefused, programs_that_are_not_partitioned) {
+  EXPECT_CONTAINS(refusal("p = f32[2] parameter(0)\nq = f32[2] custom-call(p), custom_call_target=\"Sharding\"", 1, 2),
+                  "'custom-call' of the target 'Sharding' in a program of 2 partitions: it is not partitioned yet");
+}
+
+TEST(HloRefused, calls_of_lapack) {
+  EXPECT_CONTAINS(
+      refusal("p = f32[2,2] parameter(0)\nq = f32[2] custom-call(p), custom_call_target=\"lapack_sgeev_ffi\""),
+      "'custom-call' of the target 'lapack_sgeev_ffi' is not supported\nof LAPACK potrf, trsm, getrf");
+  EXPECT_CONTAINS(
+      refusal("p = f32[2,2] parameter(0)\nq = f32[2] custom-call(p, p), custom_call_target=\"lapack_sgeqrf_ffi\""),
+      "'lapack_sgeqrf_ffi' takes 1 operand, got 2");
+  EXPECT_CONTAINS(
+      refusal("p = bf16[2,2] parameter(0)\nq = f32[2] custom-call(p), custom_call_target=\"lapack_ssyevd_ffi\""),
+      "a factor or solution of bf16[2,2] is not supported\nmatrices are of f32, f64, c64 or c128");
+}
+
 TEST(HloRefused, ids_of_groups) {
   auto refused = [](const std::string &groups) {
     return refusedLine("f32[2]", "q = f32[2] all-reduce(p), to_apply=add, replica_groups=" + groups, 4);

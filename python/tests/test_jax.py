@@ -184,6 +184,7 @@ class Modules(unittest.TestCase):
         heddle.jax.module(lambda x, i: jax.ops.segment_max(x, i, 3), self.numbers(6, 2), jnp.array([0, 1, 1, 0, 1, 0]))
         heddle.jax.module(lambda a, b: jnp.linalg.solve(a, b), self.numbers(3, 3), self.numbers(3, 2))
         heddle.jax.module(lambda seed: jax.random.bits(jax.random.key(seed, impl="rbg"), (5,)), jnp.int32(3))
+        heddle.jax.module(lambda key: jax.lax.scan(lambda x, k: (x + jax.random.bits(k),) * 2, jnp.uint32(0), jax.random.split(key, 3)), jax.random.key(3))
 
     def test_linear_algebra(self):
         def spectral(a):

@@ -98,6 +98,12 @@ TEST(HloLinearAlgebra, singular_values_descend) {
   expectSame(of(1, {0, 0, 0, 0, 0, 0}), {0, 0}, "of zeros");
 }
 
+TEST(HloLinearAlgebra, values_without_vectors_of_one_row) {
+  Numbers values = callOf("lapack_dgesdd_ffi", "[1,2]", "(f64[1,2], f64[1], f64[1,1], f64[2,2], s32[])", 1, {3, 4},
+                          "mode = 78 : ui8"); // the vectors have the sizes of all, and are not used
+  expectNear(values, {5}, "values");
+}
+
 TEST(HloLinearAlgebra, three_diagonals_with_pivots) {
   // Rows (0 2 0), (3 0 1), (0 1 1) of x = (1, 2, 3), where the first pivot is 0.
   Numbers x =
