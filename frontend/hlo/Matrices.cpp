@@ -58,6 +58,8 @@ int InstructionParser::Matrices::take(int value, int64_t dimension, int index) {
 int InstructionParser::Matrices::permute(int value, int64_t dimension, int order) {
   std::vector<int64_t> sizes = sizesOf(value), indices = sizesOf(order);
   bool forEach = indices.size() == 2;
+  if (parser.shapeOf(value).elementCount() == 0) // as many rows or columns, of which none can be gathered
+    return value;
   indices.push_back(1);
   Instruction gather;
   gather.opcode = Opcode::Gather;

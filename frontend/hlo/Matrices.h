@@ -12,7 +12,7 @@ struct InstructionParser::Matrices {
   InstructionParser &parser;
   Location at;
 
-  std::vector<int64_t> sizesOf(int value) const { return parser.shapeOf(value).dimensions; } // appending moves shapes
+  std::vector<int64_t> sizesOf(int value) const { return parser.shapeOf(value).dimensions; }
   DType typeOf(int value) const { return parser.shapeOf(value).type; }
   int join(Opcode opcode, int left, int right) { return parser.apply(opcode, {left, right}, at); }
   int unary(Opcode opcode, int value) { return parser.apply(opcode, {value}, at); }

@@ -180,7 +180,9 @@ private:
   /// [batch, size of the dimension], and back.
   int toRows(int value, int64_t dimension, Location location);
   int fromRows(int value, const Shape &shape, int64_t dimension, Location location);
-  const Shape &shapeOf(int value) const { return computation.instructions[size_t(value)].shape; }
+  Shape shapeOf(int value) const { // by value: appending moves the instructions
+    return computation.instructions[size_t(value)].shape;
+  }
   /// [results of the active dimensions..., the dimensions of the value, where active ones are the window].
   int gatherWindows(int value, int padding, std::vector<WindowDimension> &window, Location location);
   int reshape(int value, const std::vector<int64_t> &dimensions, Location location);

@@ -164,7 +164,7 @@ std::vector<int> InstructionParser::Matrices::eigenvectors(int matrix) {
   std::vector<int> made = sweep({matrix, identity(sizes, matrix), limit}, columns, round);
   int values = parser.reshape(real(Rotations{*this, columns}.diagonalOf(made[0])), {sizes[0], columns}, at);
   int order = orderOf(values, CompareDirection::Less);
-  return {permute(made[1], 2, order), parser.reshape(parser.take(values, order, at), {sizes[0], columns, 1}, at)};
+  return {permute(made[1], 2, order), permute(parser.reshape(values, {sizes[0], columns, 1}, at), 1, order)};
 }
 
 std::vector<int> InstructionParser::Matrices::singularVectors(int matrix, bool full) {
@@ -189,7 +189,7 @@ std::vector<int> InstructionParser::Matrices::singularVectors(int matrix, bool f
   std::vector<int> made = sweep({scaled, identity({sizes[0], columns, columns}, matrix)}, columns, round);
   int norms = parser.reshape(normOfRows(made[0]), {sizes[0], columns}, at);
   int order = orderOf(norms, CompareDirection::Greater);
-  int values = parser.reshape(parser.take(norms, order, at), {sizes[0], columns, 1}, at);
+  int values = permute(parser.reshape(norms, {sizes[0], columns, 1}, at), 1, order);
   // The columns are orthogonal, so that R of their QR factors is diagonal: Q has the vectors, also of values that are
   // 0.
   std::vector<int> factor = householder(permute(made[0], 2, order));

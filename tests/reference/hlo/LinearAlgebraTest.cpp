@@ -113,3 +113,10 @@ TEST(HloLinearAlgebra, three_diagonals_with_pivots) {
               {{7, 3, 1}, {0, 0, 1}, {2, 1, 7}, {4, 6, 5}});
   expectNear(x, {1, 2, 3}, "x");
 }
+
+TEST(HloLinearAlgebra, matrices_of_no_elements) {
+  EXPECT_TRUE(callOf("lapack_dsyevd_ffi", "[0,0]", "(f64[0,0], f64[0], s32[])", 0, {}).empty());
+  EXPECT_TRUE(callOf("lapack_dsyevd_ffi", "[0,2,2]", "(f64[0,2,2], f64[0,2], s32[0])", 0, {}).empty());
+  std::string results = "(f64[2,0], f64[0], f64[2,2], f64[0,0], s32[])";
+  expectSame(callOf("lapack_dgesdd_ffi", "[2,0]", results, 2, {}, "mode = 65 : ui8"), {1, 0, 0, 1}, "u of no columns");
+}
