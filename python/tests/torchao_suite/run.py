@@ -61,6 +61,8 @@ def main():
             total += counts
             print(f"| {name} | {counts['passed']} | {counts['failed']} | {counts['skipped']} |", flush=True)
     print(f"| all | {total['passed']} | {total['failed']} | {total['skipped']} |")
+    if not total:
+        print("no test of these files names a function that Heddle serves and matches --only")
     for each in failures[:20]:
         print(f"{each['test']}: {each['why'].strip().splitlines()[-1] if each['why'].strip() else ''}")
     return 1 if failures or not total["passed"] else 0
