@@ -5,8 +5,10 @@
 #include "api/CollectiveTiming.h"
 #include "chips/Chip.h"
 #include "collectives/Algorithm.h"
+#include "frontend/hlo/Literal.h"
 #include "frontend/hlo/Parser.h"
 #include "program/Kernels.h"
+#include "program/NarrowTypes.h"
 #include "program/Program.h"
 #include "program/Types.h"
 #include "runtime/Driver.h"
@@ -17,6 +19,7 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <fmt/format.h>
 #include <map>
@@ -200,7 +203,33 @@ private:
     spec.type = *program::bufferType(parameter.shape.type);
     spec.shape = parameter.shape.dimensions;
     spec.seed = seed;
-    return materialize(spec);
+    hlo::DType type = parameter.shape.type;
+    const hlo::SmallFloat *format = program::isCodedFloat(type) ? hlo::findSmallFloat(type) : nullptr;
+    if (!format && !program::isSubByteInteger(type))
+      return materialize(spec);
+    spec.type = format ? ElementType::F32 : *program::bufferType(type);
+    std::string bytes = materialize(spec), narrow;
+    if (!format) { // as narrow ones wrap
+      int unused = 8 - hlo::bitWidth(type);
+      for (char byte : bytes)
+        narrow +=
+            char(hlo::isSignedInteger(type) ? int8_t(byte << unused) >> unused : uint8_t(byte << unused) >> unused);
+      return narrow;
+    }
+    for (size_t at = 0; at < bytes.size(); at += sizeof(float)) {
+      double value = loadDouble(ElementType::F32, &bytes[at]);
+      narrow += char(hlo::nearestCode(*format, format->hasSign ? value : std::fabs(value)));
+    }
+    return narrow;
+  }
+
+  uint64_t scalarBits(const Parameter &parameter, const std::string &text) const {
+    hlo::DType type = parameter.shape.type;
+    if (!program::isCodedFloat(type) && !program::isSubByteInteger(type))
+      return parseScalar(*program::bufferType(type), text);
+    std::string bytes; // a byte, by the rules of constants
+    hlo::appendElement(type, text, bytes);
+    return uint8_t(bytes[0]);
   }
 
   void checkShape(const Parameter &parameter, const NamedValue &value, const std::string &given,
@@ -237,7 +266,7 @@ private:
       checkShape(parameter, *value, elementTypeName(spec.type), spec.shape, spec.type == *type);
       return materialize(spec);
     case BufferSpec::Kind::Scalar: {
-      uint64_t bits = within(parameter.name, [&] { return parseScalar(*type, text); }, "parameter");
+      uint64_t bits = within(parameter.name, [&] { return scalarBits(parameter, text); }, "parameter");
       BufferSpec all; // which there may be no memory for
       all.kind = BufferSpec::Kind::Zeros, all.type = *type, all.shape = {count};
       all.text = fmt::format("{}={}", value->name, text);

@@ -3,6 +3,7 @@
 #include "program/Conversion.h"
 #include "program/Elementwise.h"
 #include "program/Expression.h"
+#include "program/NarrowTypes.h"
 #include "program/Rows.h"
 #include "support/Error.h"
 #include <cmath>
@@ -192,6 +193,8 @@ Value Expression::dot(const Node &node, const PositionPtr &position, Value mask)
   DType result = node.shape.type;
   bool real = hlo::isFloating(result);
   DType accumulator = real && hlo::bitWidth(result) < 64 ? DType::F32 : result;
+  if (isSubByteInteger(result)) // the low bits of a sum are those of the sum of low bits
+    accumulator = DType::S32;
   Type registers = registerType(*w.b.getContext(), accumulator);
   Value zero = w.constant(registers, 0, like);
   // One side's coordinates: batch dimensions come first in the result, then the free ones of the left, then the right.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Conversions round once, and go beyond what the tile level converts: to pred, and to fp8 formats without saturation.
 #include "program/Conversion.h"
+#include "program/NarrowTypes.h"
 #include "program/RealFunctions.h"
 #include "program/Types.h"
 #include <cmath>
@@ -13,7 +14,7 @@ using heddle::tile::TileWriter;
 namespace heddle::program {
 
 bool isFp8(DType type) {
-  return hlo::isFloating(type) && hlo::bitWidth(type) == 8;
+  return hlo::isFloating(type) && hlo::bitWidth(type) <= 8;
 }
 
 Type shaped(Type element, Value value) {
@@ -44,6 +45,8 @@ Fp8Limit limitOf(DType type) {
 
 // tt.fp_to_fp saturates; HLO does not.
 Value toFp8(TileWriter &w, Value x, DType to) {
+  if (isCodedFloat(to))
+    return roundFloat(w, x, to);
   Type narrow = shaped(registerType(*w.b.getContext(), to), x);
   Value rounded = FpToFpOp::create(w.b, narrow, x, RoundingModeAttr::get(w.b.getContext(), RoundingMode::NearestEven));
   Fp8Limit limit = limitOf(to);
@@ -71,7 +74,7 @@ Value floatToInteger(TileWriter &w, Value x, DType to) {
     result = isSigned ? w.binary<arith::MaxSIOp>(result, w.constant(type, low, result)) : result;
     Value limit = w.constant(type, high, result);
     result = isSigned ? w.binary<arith::MinSIOp>(result, limit) : w.binary<arith::MinUIOp>(result, limit);
-    result = w.truncate(result, bits);
+    result = w.truncate(result, std::max(bits, 8u));
   }
   return result;
 }
@@ -81,16 +84,24 @@ Value floatToInteger(TileWriter &w, Value x, DType to) {
 Type registerType(MLIRContext &context, DType type) {
   if (type == DType::Pred)
     return IntegerType::get(&context, 1);
+  if (isCodedFloat(type))
+    return Float32Type::get(&context);
   return tile::storageType(context, *bufferType(type));
 }
 
 Value fromMemory(TileWriter &w, Value value, DType type) {
+  if (isCodedFloat(type))
+    return decodeFloat(w, value, type);
+  if (isSubByteInteger(type))
+    return wrapInteger(w, value, type);
   if (type != DType::Pred)
     return value;
   return w.compare(arith::CmpIPredicate::ne, value, w.constant(w.b.getIntegerType(8), 0, value));
 }
 
 Value toMemory(TileWriter &w, Value value, DType type) {
+  if (isCodedFloat(type))
+    return encodeFloat(w, value, type);
   return type == DType::Pred ? w.extend(value, 8) : value;
 }
 
@@ -105,6 +116,8 @@ Value convertElement(TileWriter &w, Value x, DType from, DType to) {
                                    w.constant(isFp8(from) ? Type(w.b.getF32Type()) : registerType(context, from), 0, x))
                     : w.compare(arith::CmpIPredicate::ne, x, w.constant(registerType(context, from), 0, x));
   if (fromReal && toReal) {
+    if (isCodedFloat(from))
+      return convertElement(w, x, DType::F32, to);
     if (isFp8(from)) {
       Value wide = FpToFpOp::create(w.b, shaped(w.b.getF32Type(), x), x, RoundingModeAttr());
       return convertElement(w, wide, DType::F32, to);
@@ -130,6 +143,8 @@ Value convertElement(TileWriter &w, Value x, DType from, DType to) {
         isSigned ? Value(arith::SIToFPOp::create(w.b, type, x)) : Value(arith::UIToFPOp::create(w.b, type, x));
     return convertElement(w, value, through, to);
   }
+  if (isSubByteInteger(to))
+    return from == DType::Pred ? w.extend(x, 8) : wrapInteger(w, w.truncate(x, 8), to);
   unsigned bits = unsigned(hlo::bitWidth(to)), now = elementBits(x.getType());
   if (bits <= now)
     return w.truncate(x, bits);

@@ -2,6 +2,7 @@
 // One function for each kind of element-wise operation, with HLO's rules for integers and NaN.
 #include "program/Elementwise.h"
 #include "program/Conversion.h"
+#include "program/NarrowTypes.h"
 #include "program/RealFunctions.h"
 #include "support/Error.h"
 #include <cmath>
@@ -40,6 +41,8 @@ public:
     case Opcode::Minimum:
       return extremum(instruction.opcode == Opcode::Maximum, in[0], in[1], types[0]);
     default:
+      if (isSubByteInteger(types[0]))
+        return subByteInteger();
       return hlo::isFloating(types[0]) ? floating() : integer();
     }
   }
@@ -117,6 +120,25 @@ private:
     default:
       return unknown();
     }
+  }
+
+  // As bytes, of which the low bits count; a shift to the right and counts of bits must not see the others.
+  Value subByteInteger() {
+    Type byte = w.b.getIntegerType(8);
+    int width = hlo::bitWidth(types[0]);
+    bool seesBits = instruction.opcode == Opcode::ShiftRightLogical || instruction.opcode == Opcode::PopulationCount ||
+                    instruction.opcode == Opcode::CountLeadingZeros;
+    SmallVector<Value> operands(in);
+    if (seesBits)
+      operands[0] = w.bitAnd(operands[0], w.constant(byte, (1 << width) - 1, operands[0]));
+    if (instruction.opcode == Opcode::ShiftRightArithmetic) // by the highest bit, also of unsigned types
+      operands[0] = wrapInteger(w, operands[0], width == 4 ? DType::S4 : width == 2 ? DType::S2 : DType::S1);
+    DType whole = hlo::isSignedInteger(types[0]) ? DType::S8 : DType::U8;
+    SmallVector<DType> wholes(types.size(), whole);
+    Value result = Operation(w, instruction, operands, wholes).run();
+    if (instruction.opcode == Opcode::CountLeadingZeros)
+      result = w.sub(result, w.constant(byte, 8 - width, result));
+    return wrapInteger(w, result, types[0]);
   }
 
   Value integer() {
@@ -238,8 +260,8 @@ private:
 
   Value bitcast(Value x) {
     DType to = instruction.shape.type;
-    Value bytes = types[0] == DType::Pred ? w.extend(x, 8) : x;
-    if (to == DType::Pred)
+    Value bytes = toMemory(w, x, types[0]);
+    if (to == DType::Pred || isCodedFloat(to) || isSubByteInteger(to))
       return fromMemory(w, w.bitcast(bytes, w.b.getIntegerType(8)), to);
     return w.bitcast(bytes, registerType(*w.b.getContext(), to));
   }

@@ -3,6 +3,7 @@
 #include "program/Expression.h"
 #include "program/Conversion.h"
 #include "program/Elementwise.h"
+#include "program/NarrowTypes.h"
 #include "program/Rows.h"
 #include "program/Types.h"
 #include "support/Error.h"
@@ -267,7 +268,8 @@ Value Expression::constant(const Node &node, const PositionPtr &position) {
   TypedAttr attribute = IntegerAttr::get(integer, APInt(bits, pattern));
   if (auto tile = dyn_cast<RankedTensorType>(like.getType()))
     attribute = DenseElementsAttr::get(RankedTensorType::get(tile.getShape(), integer), Attribute(attribute));
-  return w.bitcast(arith::ConstantOp::create(w.b, attribute), registers);
+  Value constant = arith::ConstantOp::create(w.b, attribute);
+  return isCodedFloat(type) ? decodeFloat(w, constant, type) : w.bitcast(constant, registers);
 }
 
 Value Expression::iota(const Node &node, const PositionPtr &position) {
@@ -280,30 +282,33 @@ Value Expression::iota(const Node &node, const PositionPtr &position) {
 Value Expression::bitcastOfWidth(const Node &node, const PositionPtr &position, Value mask) {
   const hlo::Shape &from = graph.operand(node, 0).shape;
   unsigned bits = unsigned(hlo::bitWidth(from.type)), wanted = unsigned(hlo::bitWidth(node.shape.type));
-  Type integer = w.b.getIntegerType(std::max(bits, wanted));
+  unsigned widest = std::max({bits, wanted, 8u});
+  Type integer = w.b.getIntegerType(widest);
   std::vector<Value> coordinates = coordinatesOf(*position);
   auto pattern = [&](const std::vector<Value> &at) {
     Value value = evaluate(node.operands[0], place(from.dimensions, at), from.isScalar() ? Value() : mask);
-    return w.bitcast(toMemory(w, value, from.type), w.b.getIntegerType(bits));
+    Value whole = w.bitcast(toMemory(w, value, from.type), w.b.getIntegerType(std::max(bits, 8u)));
+    return bits < 8 ? w.bitAnd(whole, w.constant(w.b.getIntegerType(8), (1 << bits) - 1, whole)) : whole;
   };
   Value result;
   if (bits > wanted) {
     Value part = w.mul(coordinates.back(), index(wanted, coordinates.back()));
     coordinates.pop_back();
-    part = w.truncate(w.extend(part, 64), bits);
-    result = w.truncate(w.shiftRight(pattern(coordinates), part), wanted);
+    part = w.truncate(w.extend(part, 64), widest);
+    result = w.truncate(w.shiftRight(pattern(coordinates), part), std::max(wanted, 8u));
   } else {
     Value like = linearOf(*position);
     coordinates.emplace_back();
     for (unsigned part = 0; part < wanted; part += bits) {
       coordinates.back() = index(part / bits, like);
-      Value piece = w.extend(pattern(coordinates), wanted);
+      Value piece = w.extend(pattern(coordinates), widest);
       Value moved = part ? w.shiftLeft(piece, w.constant(integer, part, piece)) : piece;
       result = result ? w.bitOr(result, moved) : moved;
     }
   }
-  if (node.shape.type == DType::Pred)
-    return fromMemory(w, result, node.shape.type);
+  DType to = node.shape.type;
+  if (to == DType::Pred || isCodedFloat(to) || isSubByteInteger(to))
+    return fromMemory(w, result, to);
   return w.bitcast(result, registerType(*w.b.getContext(), node.shape.type));
 }
 

@@ -6,6 +6,7 @@
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "program/Conversion.h"
 #include "program/KernelFrame.h"
+#include "program/NarrowTypes.h"
 #include "program/RowKernels.h"
 #include "program/Types.h"
 #include "support/Error.h"
@@ -112,6 +113,12 @@ Collective collectiveOf(const Graph &graph, NodeId id, int ranks, const std::vec
   const Node &node = graph[id];
   const hlo::Instruction &instruction = node.instruction;
   const hlo::Shape &operand = graph.operand(node, 0).shape;
+  bool isReduction = instruction.collective && instruction.collective->reduction;
+  if (isReduction && (isCodedFloat(operand.type) || isSubByteInteger(operand.type)))
+    throw inputError(fmt::format("{}`{}` reduces elements of type {}, which devices do not add",
+                                 locationPrefix(*graph.module, instruction), instruction.name,
+                                 hlo::dtypeName(operand.type)),
+                     {"convert them to f32, s32 or another type before"});
   Collective collective;
   collective.type = *bufferType(operand.type);
   collective.ranks = ranks;

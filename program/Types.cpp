@@ -42,6 +42,19 @@ std::optional<ElementType> bufferType(hlo::DType type) {
     return ElementType::F8E4M3FNUZ;
   case DType::F8E5M2FNUZ:
     return ElementType::F8E5M2FNUZ;
+  case DType::S1:
+  case DType::S2:
+  case DType::S4:
+    return ElementType::I8;
+  case DType::U1:
+  case DType::U2:
+  case DType::U4:
+  case DType::F8E4M3:
+  case DType::F8E4M3B11FNUZ:
+  case DType::F8E3M4:
+  case DType::F8E8M0FNU:
+  case DType::F4E2M1FN:
+    return ElementType::UI8;
   default:
     return std::nullopt;
   }

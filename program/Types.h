@@ -8,7 +8,7 @@
 
 namespace heddle::program {
 
-/// pred is I1 (a byte of 0 or 1); nothing for types that no device computes with.
+/// pred is I1 (a byte of 0 or 1), and types of NarrowTypes.h are bytes; nothing for types that no device computes with.
 std::optional<ElementType> bufferType(hlo::DType type);
 
 /// The array of a program that holds a parameter or result of this shape: of a complex one it has a last dimension of 2

@@ -190,7 +190,7 @@ void CodeGenerator::runStep(llvm::Module &module, const char *step, llvm::functi
   std::string failure = runGuarded(action);
   if (!diagnostics.text.empty())
     failure = diagnostics.text;
-  if (llvm::StringRef(failure).starts_with("<inline asm>"))
+  if (llvm::StringRef(failure).contains("inline asm"))
     throw inputError("the assembler refuses inline assembly of the kernel: " + llvm::StringRef(failure).trim().str());
   if (!failure.empty())
     throw internalError(std::string("LLVM failed in ") + step + ": " + failure);

@@ -277,9 +277,6 @@ static StringRef adviceOnForeignWord(StringRef message) {
       {"`nvmma_shared`", "the layout is of NVIDIA's chips: use `gl.SwizzledSharedLayout` or `gl.PaddedSharedLayout`"},
       {"`amd_wmma`", "the layout is of AMD's RDNA and gfx1250: use `gl.amd.AMDMFMALayout`"},
       {"`partitioned_shared`", "the layout is of gfx1250: use `gl.SwizzledSharedLayout` or `gl.PaddedSharedLayout`"},
-      {"`generic_linear`",
-       "each bit of a register's, lane's and warp's number moves along one axis by a power of two of its "
-       "own, or not at all: use such a `gl.DistributedLinearLayout`"},
   };
   for (const Advice &advice : known)
     if (message.contains(advice.part))

@@ -135,11 +135,6 @@ Shape inferConvert(const ShapeQuery &query) {
 Shape inferBitcastConvert(const ShapeQuery &query) {
   const Shape &from = query.arrayOperand(0), &to = query.needDeclaredArray();
   int fromBits = bitWidth(from.type), toBits = bitWidth(to.type);
-  if (fromBits % 8 != 0 || toBits % 8 != 0) {
-    if (fromBits != toBits)
-      throw inputError(
-          fmt::format("'bitcast-convert' from {} to {} is not supported", dtypeName(from.type), dtypeName(to.type)));
-  }
   Shape result = Shape::array(to.type, from.dimensions);
   if (fromBits > toBits)
     result.dimensions.push_back(fromBits / toBits);

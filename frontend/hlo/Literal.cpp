@@ -14,14 +14,6 @@
 namespace heddle::hlo {
 namespace {
 
-/// A floating format of at most 8 bits. `nan` and `infinity` are codes without sign; -1 where there is none.
-struct SmallFloat {
-  DType type;
-  int exponentBits, mantissaBits, bias;
-  int infinity, nan;
-  bool hasSign = true, nanIsNegativeZero = false;
-};
-
 constexpr double notANumber = std::numeric_limits<double>::quiet_NaN();
 
 using enum DType;
@@ -37,12 +29,16 @@ constexpr auto smallFloats = std::to_array<SmallFloat>({
     {F4E2M1FN, 2, 1, 1, -1, -1},
 });
 
+} // namespace
+
 const SmallFloat *findSmallFloat(DType type) {
   for (const SmallFloat &format : smallFloats)
     if (format.type == type)
       return &format;
   return nullptr;
 }
+
+namespace {
 
 double decode(const SmallFloat &format, int code) {
   int signBit = format.hasSign ? 1 << (format.exponentBits + format.mantissaBits) : 0;
@@ -88,6 +84,23 @@ int encode(const SmallFloat &format, double value) {
     return -1;
   return negative && !(best == 0 && format.nanIsNegativeZero) ? best | signBit : best;
 }
+
+} // namespace
+
+double largestOf(const SmallFloat &format) {
+  double largest = 0;
+  for (int code = 0; code < (format.hasSign ? 1 << (format.exponentBits + format.mantissaBits) : 256); ++code)
+    if (double value = decode(format, code); std::isfinite(value))
+      largest = std::max(largest, value);
+  return largest;
+}
+
+int nearestCode(const SmallFloat &format, double value) {
+  int code = encode(format, value);
+  return code >= 0 ? code : encode(format, std::copysign(largestOf(format), value));
+}
+
+namespace {
 
 /// Our element type of the same bits, for the floating types that have one.
 std::optional<ElementType> storageOf(DType type) {

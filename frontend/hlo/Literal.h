@@ -7,6 +7,19 @@
 
 namespace heddle::hlo {
 
+/// A floating format of at most 8 bits. `nan` and `infinity` are codes without sign; -1 where there is none.
+struct SmallFloat {
+  DType type;
+  int exponentBits, mantissaBits, bias;
+  int infinity, nan;
+  bool hasSign = true, nanIsNegativeZero = false;
+};
+
+const SmallFloat *findSmallFloat(DType type); ///< null for other types
+double largestOf(const SmallFloat &format);   ///< its largest number
+/// The code of the nearest value, the even one of two equally near; the largest value for what lies beyond.
+int nearestCode(const SmallFloat &format, double value);
+
 /// Appends the element that `text` writes (`-1`, `2.5e3`, `inf`, `-nan`, `true`), elementSizeBytes(type) bytes long.
 /// Not for complex types, which are two elements of f32 or f64. Throws Error{Input} without a location: it is no
 /// number, or does not fit.

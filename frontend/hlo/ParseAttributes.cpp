@@ -94,7 +94,6 @@ void parseCompareType(ParseContext &context, Instruction &instruction) {
                         {"the types are FLOAT, TOTALORDER, SIGNED, UNSIGNED"});
 }
 
-/// The adjoint of a real matrix is its transpose.
 void parseTranspose(ParseContext &context, Instruction &) {
   Location location = context.cursor.here();
   std::string text(context.cursor.word("a transpose"));
@@ -102,6 +101,7 @@ void parseTranspose(ParseContext &context, Instruction &) {
     context.cursor.fail(location, fmt::format("unknown transpose_a '{}'", text.substr(0, 60)),
                         {"it is NO_TRANSPOSE, TRANSPOSE or ADJOINT"});
   context.attributes.triangular.transposed = text != "NO_TRANSPOSE";
+  context.attributes.triangular.conjugated = text == "ADJOINT";
 }
 
 void parsePairs(ParseContext &context, Instruction &instruction) {

@@ -10,7 +10,7 @@ namespace heddle::hlo {
 
 /// Of triangular-solve; cholesky has `lower` only. XLA leaves out what is false.
 struct TriangularOptions {
-  bool left = false, lower = false, unit = false, transposed = false;
+  bool left = false, lower = false, unit = false, transposed = false, conjugated = false;
 };
 
 /// Attributes of one instruction that is read as several others (ParseInstruction.cpp); these have no place in it.

@@ -83,6 +83,7 @@ private:
   /// A dot of pred counts, and compares with 0.
   Binding finishDotOfPred(Definition &definition, Instruction dot);
   Binding finishReducePrecision(Definition &definition, const Instruction &reduction);
+  Binding finishMark(Definition &definition, const Instruction &call, std::string_view target);
   Binding finishCustomCall(Definition &definition, const Instruction &call);
   /// A rng-bit-generator is the rounds of Philox.
   Binding finishRandomBits(Definition &definition, const Instruction &generator);
@@ -90,7 +91,8 @@ private:
   std::array<int, 4> philox(std::array<int, 4> counter, int key, Location location);
   /// Of n arrays [rows] the array [rows * n], row by row.
   int joinColumns(const std::vector<int> &columns, Location location);
-  struct Matrices; // ReadLinearAlgebra.cpp
+  struct Matrices;   // Matrices.h
+  struct LapackCall; // ReadLapack.cpp
   Binding finishCholesky(Definition &definition, const Instruction &cholesky);
   Binding finishTriangularSolve(Definition &definition, const Instruction &solve);
   /// Nothing where the target is none of LAPACK's that are read.
@@ -178,7 +180,9 @@ private:
   /// [batch, size of the dimension], and back.
   int toRows(int value, int64_t dimension, Location location);
   int fromRows(int value, const Shape &shape, int64_t dimension, Location location);
-  const Shape &shapeOf(int value) const { return computation.instructions[size_t(value)].shape; }
+  Shape shapeOf(int value) const { // by value: appending moves the instructions
+    return computation.instructions[size_t(value)].shape;
+  }
   /// [results of the active dimensions..., the dimensions of the value, where active ones are the window].
   int gatherWindows(int value, int padding, std::vector<WindowDimension> &window, Location location);
   int reshape(int value, const std::vector<int64_t> &dimensions, Location location);

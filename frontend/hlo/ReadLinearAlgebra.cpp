@@ -1,139 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Cholesky and LU factors and triangular systems are read as a loop over columns, so that nothing after the parser
 // knows them: HLO's own operations, and the calls of LAPACK that JAX makes on CPUs.
-#include "frontend/hlo/ParseInstruction.h"
+#include "frontend/hlo/Matrices.h"
 #include <algorithm>
 #include <fmt/format.h>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 namespace heddle::hlo {
-
-/// Matrices are [batch, rows, columns]; what is made from them is appended to the parser's computation.
-struct InstructionParser::Matrices {
-  InstructionParser &parser;
-  Location at;
-
-  const std::vector<int64_t> &sizesOf(int value) const { return parser.shapeOf(value).dimensions; }
-  DType typeOf(int value) const { return parser.shapeOf(value).type; }
-  int join(Opcode opcode, int left, int right) { return parser.apply(opcode, {left, right}, at); }
-  int choose(int which, int value, int otherwise) {
-    return parser.apply(Opcode::Select, {which, value, otherwise}, at);
-  }
-
-  /// A scalar, or an array with extents of 1, in these sizes.
-  int fill(int value, const std::vector<int64_t> &sizes) {
-    std::vector<int64_t> from = sizesOf(value), kept, dimensions;
-    for (size_t i = 0; i < from.size(); ++i)
-      if (from[i] == sizes[i] && sizes[i] != 1) {
-        kept.push_back(from[i]);
-        dimensions.push_back(int64_t(i));
-      }
-    return parser.broadcast(parser.reshape(value, kept, at), dimensions, sizes, at);
-  }
-
-  /// Where an element's row or column is so compared with `index`.
-  int where(const std::vector<int64_t> &sizes, int64_t dimension, CompareDirection direction, int index) {
-    return parser.compare(parser.iota(sizes, dimension, at), direction, fill(index, sizes), at);
-  }
-
-  /// The row or column of this number, with an extent of 1.
-  int take(int value, int64_t dimension, int index) {
-    Instruction slice;
-    slice.opcode = Opcode::DynamicSlice;
-    slice.operands = {value};
-    slice.dynamicSliceSizes = sizesOf(value);
-    slice.dynamicSliceSizes[size_t(dimension)] = 1;
-    for (int64_t i = 0; i < 3; ++i)
-      slice.operands.push_back(i == dimension ? index : parser.number(0, DType::S32, at));
-    return parser.append(std::move(slice), at);
-  }
-
-  int transpose(int value) {
-    Instruction instruction;
-    instruction.opcode = Opcode::Transpose;
-    instruction.operands = {value};
-    instruction.dimensions = {0, 2, 1};
-    return parser.append(std::move(instruction), at);
-  }
-
-  /// [batch, 1, columns], the sum over the rows.
-  int sumOfRows(int value) {
-    DType type = typeOf(value);
-    std::vector<int64_t> sizes = sizesOf(value);
-    auto add = [&](InstructionParser &inner, const std::vector<int> &values) {
-      return std::vector<int>{inner.apply(Opcode::Add, values, at)};
-    };
-    Instruction reduce;
-    reduce.opcode = Opcode::Reduce;
-    reduce.operands = {value, parser.number(0, type, at)};
-    reduce.dimensions = {1};
-    reduce.calledComputation = parser.addComputation("sum", {Shape::scalar(type), Shape::scalar(type)}, add, at);
-    return parser.reshape(parser.append(std::move(reduce), at), {sizes[0], 1, sizes[2]}, at);
-  }
-
-  using Step = std::function<std::vector<int>(Matrices &, int number, const std::vector<int> &state)>;
-  std::vector<int> loop(const std::vector<int> &state, int64_t trips, const Step &step);
-  std::vector<int> elementsOf(int tuple, size_t count) {
-    std::vector<int> elements;
-    for (size_t i = 0; i < count; ++i)
-      elements.push_back(parser.element(tuple, int64_t(i), at));
-    return elements;
-  }
-
-  int cholesky(int matrix, bool lower);
-  int solve(int matrix, int right, bool lower, bool unit);
-  /// The factors, and the pivots' rows [batch, n], counted from 1.
-  std::vector<int> factors(int matrix);
-  int pivotOf(int matrix, int column);
-};
-
-std::vector<int> InstructionParser::Matrices::loop(const std::vector<int> &state, int64_t trips, const Step &step) {
-  if (trips == 0) // a matrix without columns, of which none can be taken
-    return state;
-  std::vector<int> all = {parser.number(0, DType::S32, at)};
-  all.insert(all.end(), state.begin(), state.end());
-  int tuple = parser.apply(Opcode::Tuple, all, at);
-  Shape shape = parser.shapeOf(tuple);
-  auto goesOn = [&](InstructionParser &inner, const std::vector<int> &parameters) {
-    int limit = inner.number(trips, DType::S32, at);
-    return std::vector<int>{inner.compare(inner.element(parameters[0], 0, at), CompareDirection::Less, limit, at)};
-  };
-  auto advance = [&](InstructionParser &inner, const std::vector<int> &parameters) {
-    Matrices matrices{inner, at};
-    std::vector<int> values = matrices.elementsOf(parameters[0], all.size());
-    std::vector<int> next = step(matrices, values[0], {values.begin() + 1, values.end()});
-    next.insert(next.begin(), matrices.join(Opcode::Add, values[0], inner.number(1, DType::S32, at)));
-    return std::vector<int>{inner.apply(Opcode::Tuple, next, at)};
-  };
-  Instruction instruction;
-  instruction.opcode = Opcode::While;
-  instruction.operands = {tuple};
-  instruction.condition = parser.addComputation("columns", {shape}, goesOn, at);
-  instruction.body = parser.addComputation("column", {shape}, advance, at);
-  std::vector<int> results = elementsOf(parser.append(std::move(instruction), at), all.size());
-  return {results.begin() + 1, results.end()};
-}
 
 int InstructionParser::Matrices::cholesky(int matrix, bool lower) {
   std::vector<int64_t> sizes = sizesOf(matrix), column = {sizes[0], sizes[1], 1};
   auto step = [&](Matrices &m, int number, const std::vector<int> &state) {
     int here = m.take(state[0], 2, number);
-    int root = m.parser.apply(Opcode::Sqrt, {m.take(here, 1, number)}, at);
+    int root = m.unary(Opcode::Sqrt, m.real(m.take(here, 1, number)));
     int factor = m.choose(m.where(column, 1, CompareDirection::GreaterOrEqual, number),
-                          m.join(Opcode::Divide, here, m.fill(root, column)),
-                          m.fill(m.parser.number(0, m.typeOf(here), at), column));
-    int product = m.join(Opcode::Multiply, m.fill(factor, sizes), m.fill(m.transpose(factor), sizes));
+                          m.byReal(Opcode::Divide, here, root), m.zeros(here));
+    if (isComplex(m.typeOf(here))) // of the diagonal the real part counts
+      factor =
+          m.choose(m.where(column, 1, CompareDirection::Equal, number), m.fill(m.asTypeOf(root, here), column), factor);
+    int product = m.join(Opcode::Multiply, m.fill(factor, sizes), m.fill(m.adjoint(factor), sizes));
     int rest = m.choose(m.where(sizes, 2, CompareDirection::Greater, number),
                         m.join(Opcode::Subtract, state[0], product), state[0]);
     return std::vector<int>{m.choose(m.where(sizes, 2, CompareDirection::Equal, number), m.fill(factor, sizes), rest)};
   };
-  int made = loop({lower ? matrix : transpose(matrix)}, sizes[1], step)[0];
+  int made = loop({lower ? matrix : adjoint(matrix)}, sizes[1], step)[0];
   int isFactor =
       parser.compare(parser.iota(sizes, 1, at), CompareDirection::GreaterOrEqual, parser.iota(sizes, 2, at), at);
-  made = choose(isFactor, made, fill(parser.number(0, typeOf(made), at), sizes));
-  return lower ? made : transpose(made);
+  made = choose(isFactor, made, zeros(made));
+  return lower ? made : adjoint(made);
 }
 
 int InstructionParser::Matrices::solve(int matrix, int right, bool lower, bool unit) {
@@ -154,8 +49,11 @@ int InstructionParser::Matrices::solve(int matrix, int right, bool lower, bool u
 }
 
 // The first of the largest magnitudes from the diagonal on, [batch, 1, 1]: the least row of those that none exceeds.
+// LAPACK's magnitude of a complex number is the sum of its parts' magnitudes.
 int InstructionParser::Matrices::pivotOf(int matrix, int column) {
-  int values = parser.apply(Opcode::Abs, {take(matrix, 2, column)}, at);
+  int taken = take(matrix, 2, column), values = unary(Opcode::Abs, real(taken));
+  if (isComplex(typeOf(taken)))
+    values = join(Opcode::Add, values, unary(Opcode::Abs, parser.partOf(taken, Opcode::Imag, at)));
   std::vector<int64_t> sizes = sizesOf(values);
   DType type = typeOf(values);
   values = choose(where(sizes, 1, CompareDirection::GreaterOrEqual, column), values,
@@ -178,15 +76,14 @@ std::vector<int> InstructionParser::Matrices::factors(int matrix) {
   std::vector<int64_t> sizes = sizesOf(matrix), pivotSizes = {sizes[0], std::min(sizes[1], sizes[2]), 1};
   auto step = [&](Matrices &m, int number, const std::vector<int> &state) {
     int pivot = m.pivotOf(state[0], number);
-    int zero = m.fill(m.parser.number(0, m.typeOf(state[0]), at), sizes);
+    int zero = m.zeros(state[0]);
     int isPivot = m.where(sizes, 1, CompareDirection::Equal, pivot);
-    int chosen = m.sumOfRows(m.choose(isPivot, state[0], zero)), current = m.take(state[0], 1, number);
+    int chosen = m.sum(m.choose(isPivot, state[0], zero), 1), current = m.take(state[0], 1, number);
     int swapped = m.choose(isPivot, m.fill(current, sizes), state[0]);
     swapped = m.choose(m.where(sizes, 1, CompareDirection::Equal, number), m.fill(chosen, sizes), swapped);
     int column = m.take(swapped, 2, number), isLower = m.where(sizes, 1, CompareDirection::Greater, number);
     int diagonal = m.fill(m.take(chosen, 2, number), m.sizesOf(column));
-    int isZero = m.parser.compare(diagonal, CompareDirection::Equal,
-                                  m.fill(m.parser.number(0, m.typeOf(column), at), m.sizesOf(column)), at);
+    int isZero = m.compare(diagonal, CompareDirection::Equal, m.zeros(column));
     int factor = m.choose(isZero, column, m.join(Opcode::Divide, column, diagonal));
     int product = m.join(Opcode::Multiply, m.fill(factor, sizes), m.fill(chosen, sizes));
     int right = m.choose(m.where(sizes, 2, CompareDirection::Greater, number),
@@ -200,13 +97,62 @@ std::vector<int> InstructionParser::Matrices::factors(int matrix) {
   return loop({matrix, fill(parser.number(0, DType::S32, at), pivotSizes)}, pivotSizes[1], step);
 }
 
+// Rows are (x of this row, of the next, of the one after, 0, the right side). A row is eliminated from the next one, or
+// the next from it where its first number is larger, as LAPACK does; what is left moves one to the left.
+int InstructionParser::Matrices::solveTridiagonal(int below, int diagonal, int above, int right) {
+  std::vector<int64_t> sizes = sizesOf(right);
+  int64_t count = sizes[1], width = 4 + sizes[2];
+  if (count == 0)
+    return right;
+  std::vector<int64_t> ahead = {1, 2, 3, 3}; // 3 is always 0
+  for (int64_t i = 4; i < width; ++i)
+    ahead.push_back(i);
+  auto move = [&](Matrices &m, int value) {
+    return m.permute(value, 2, m.parser.convert(m.parser.constant(ahead, at), DType::S32, at));
+  };
+  Instruction join;
+  join.opcode = Opcode::Concatenate;
+  join.dimensions = {2};
+  join.operands = {below, diagonal, above, zeros(above), right};
+  int rows = parser.append(std::move(join), at), first = parser.number(0, DType::S32, at);
+  std::vector<int64_t> all = sizesOf(rows);
+  auto eliminate = [&](Matrices &m, int number, const std::vector<int> &state) {
+    int next = m.take(state[0], 1, m.join(Opcode::Add, number, m.index(1))), current = state[1];
+    auto size = [&](int row) { return m.unary(Opcode::Abs, m.take(row, 2, m.index(0))); };
+    int isLarger = m.fillLike(m.compare(size(current), CompareDirection::Less, size(next)), current);
+    int top = m.choose(isLarger, next, current), bottom = m.choose(isLarger, current, next);
+    int factor = m.join(Opcode::Divide, m.take(bottom, 2, m.index(0)), m.take(top, 2, m.index(0)));
+    int rest = m.join(Opcode::Subtract, bottom, m.join(Opcode::Multiply, m.fillLike(factor, top), top));
+    int isThis = m.where(all, 1, CompareDirection::Equal, number);
+    return std::vector<int>{m.choose(isThis, m.fill(top, all), state[0]), move(m, rest)};
+  };
+  std::vector<int> made = loop({rows, move(*this, take(rows, 1, first))}, count - 1, eliminate);
+  int isLast = where(all, 1, CompareDirection::Equal, index(count - 1));
+  rows = choose(isLast, fill(made[1], all), made[0]);
+  auto substitute = [&](Matrices &m, int number,
+                        const std::vector<int> &state) { // x, the next row's x, the one's after
+    int here = m.join(Opcode::Subtract, m.index(count - 1), number), row = m.take(state[0], 1, here);
+    auto factor = [&](int64_t i) { return m.fillLike(m.take(row, 2, m.index(i)), state[2]); };
+    int value =
+        m.permute(row, 2, m.join(Opcode::Add, m.parser.iota({width - 4}, 0, at), m.spread(m.index(4), {width - 4})));
+    value = m.join(Opcode::Subtract, value, m.join(Opcode::Multiply, factor(1), state[2]));
+    value = m.join(Opcode::Subtract, value, m.join(Opcode::Multiply, factor(2), state[3]));
+    value = m.join(Opcode::Divide, value, factor(0));
+    int isThis = m.where(sizes, 1, CompareDirection::Equal, here);
+    return std::vector<int>{state[0], m.choose(isThis, m.fill(value, sizes), state[1]), value, state[2]};
+  };
+  int none = zeros(take(right, 1, first));
+  return loop({rows, right, none, none}, count, substitute)[1];
+}
+
 //===-- The operations -------------------------------------------------------------------------------------------===//
 
 int InstructionParser::asMatrices(int value, Location location) {
   Shape shape = shapeOf(value);
-  if (!shape.isArray() || shape.rank() < 2 || (shape.type != DType::F32 && shape.type != DType::F64))
+  bool isRead = shape.type == DType::F32 || shape.type == DType::F64 || isComplex(shape.type);
+  if (!shape.isArray() || shape.rank() < 2 || !isRead)
     cursor.fail(location, fmt::format("a factor or solution of {} is not supported", formatShapePlain(shape)),
-                {"matrices are of f32 or f64, and may have batch dimensions before"});
+                {"matrices are of f32, f64, c64 or c128, and may have batch dimensions before"});
   int64_t rows = shape.dimensions[size_t(shape.rank() - 2)], columns = shape.dimensions.back();
   int64_t batch =
       std::accumulate(shape.dimensions.begin(), shape.dimensions.end() - 2, int64_t(1), std::multiplies<>());
@@ -225,6 +171,7 @@ int InstructionParser::solveTriangular(const Instruction &call, const Triangular
                 fmt::format("'triangular-solve' of {} and {} with left_side={}",
                             formatShapePlain(shapeOf(call.operands[0])), formatShapePlain(result), options.left));
   bool transposes = options.transposed == options.left; // x a = b is a' x' = b'
+  matrix = options.conjugated ? matrices.conjugate(matrix) : matrix;
   matrix = transposes ? matrices.transpose(matrix) : matrix;
   right = options.left ? right : matrices.transpose(right);
   int made = matrices.solve(matrix, right, options.lower != transposes, options.unit);
@@ -249,55 +196,6 @@ InstructionParser::Binding InstructionParser::finishCholesky(Definition &definit
 InstructionParser::Binding InstructionParser::finishTriangularSolve(Definition &definition, const Instruction &solve) {
   TriangularOptions options = context.attributes.triangular;
   return finishCopy(definition, solve, solveTriangular(solve, options, definition.location));
-}
-
-// LAPACK's letters are numbers: `{uplo = 76 : ui8}` is L.
-static char letterOf(const std::string &config, std::string_view name, char otherwise) {
-  size_t found = config.find(std::string(name) + " = ");
-  return found == std::string::npos ? otherwise : char(std::atoi(config.c_str() + found + name.size() + 3));
-}
-
-std::optional<InstructionParser::Binding>
-InstructionParser::finishLapack(Definition &definition, const Instruction &call, std::string_view target) {
-  Location location = definition.location;
-  auto is = [&](std::string_view name) {
-    return target == fmt::format("lapack_s{}_ffi", name) || target == fmt::format("lapack_d{}_ffi", name);
-  };
-  std::string config;
-  for (const CarriedAttribute &attribute : call.carried)
-    if (attribute.name == "backend_config")
-      config = attribute.text;
-  bool lower = letterOf(config, "uplo", 'L') == 'L';
-  if (is("trsm")) {
-    TriangularOptions options = {letterOf(config, "side", 'L') == 'L', lower, letterOf(config, "diag", 'N') == 'U',
-                                 letterOf(config, "trans_x", 'N') != 'N'};
-    return finishCopy(definition, call, solveTriangular(call, options, location));
-  }
-  if (!is("potrf") && !is("getrf"))
-    return std::nullopt;
-  Instruction result;
-  result.opcode = Opcode::Tuple;
-  std::vector<int64_t> sizes = call.operands.empty() ? std::vector<int64_t>{} : shapeOf(call.operands[0]).dimensions;
-  if (is("potrf")) {
-    result.operands = {factorCholesky(call, lower, location)};
-  } else {
-    if (call.operands.size() != 1)
-      cursor.fail(location, fmt::format("'{}' takes one operand, got {}", target, call.operands.size()));
-    std::vector<int> made = Matrices{*this, location}.factors(asMatrices(call.operands[0], location));
-    std::vector<int64_t> pivots(sizes.begin(), sizes.end() - 1);
-    pivots.back() = std::min(sizes[sizes.size() - 2], sizes.back());
-    result.operands = {reshape(made[0], sizes, location), reshape(made[1], pivots, location)};
-  }
-  // LAPACK's status: here 1 where a factor has no numbers on its diagonal, 0 elsewhere.
-  int factor = asMatrices(result.operands[0], location);
-  int bad = apply(Opcode::Not, {apply(Opcode::IsFinite, {factor}, location)}, location);
-  int64_t batch = shapeOf(factor).dimensions[0], count = shapeOf(factor).elementCount() / std::max<int64_t>(batch, 1);
-  bad = countTrue(reshape(bad, {batch, count}, location), location);
-  int status = convert(compare(bad, CompareDirection::Greater,
-                               broadcast(number(0, DType::S64, location), {}, {batch}, location), location),
-                       DType::S32, location);
-  result.operands.push_back(reshape(status, {sizes.begin(), sizes.end() - 2}, location));
-  return finishAs(definition, call, std::move(result));
 }
 
 } // namespace heddle::hlo

@@ -139,6 +139,28 @@ InstructionParser::Binding InstructionParser::finishReducePrecision(Definition &
 
 //===-- Custom calls ---------------------------------------------------------------------------------------------===//
 
+namespace {
+
+/// What marks a value for XLA's partitioner or for its placement in memory.
+constexpr std::string_view marks[] = {
+    "Sharding",         "SPMDFullToShardShape", "SPMDShardToFullShape", "xla.sdy.FuncResultSharding",
+    "LayoutConstraint", "MoveToHost",           "MoveToDevice",         "annotate_device_placement"};
+
+} // namespace
+
+// Before the partitioner shapes are those of all devices together, so that a marked program of several would be wrong.
+InstructionParser::Binding InstructionParser::finishMark(Definition &definition, const Instruction &call,
+                                                         std::string_view target) {
+  if (call.operands.size() != 1)
+    cursor.fail(definition.location, fmt::format("'{}' takes one operand, got {}", target, call.operands.size()));
+  if (context.module.partitionCount > 1)
+    cursor.fail(definition.location,
+                fmt::format("'custom-call' of the target '{}' in a program of {} partitions: it is not partitioned yet",
+                            target, context.module.partitionCount),
+                {"give the text that XLA's partitioner leaves (docs/jax.md says how it is had)"});
+  return finishCopy(definition, call, call.operands[0]);
+}
+
 InstructionParser::Binding InstructionParser::finishCustomCall(Definition &definition, const Instruction &call) {
   std::string target = context.attributes.target;
   Location location = definition.location;
@@ -150,6 +172,8 @@ InstructionParser::Binding InstructionParser::finishCustomCall(Definition &defin
     context.attributes.count = fits ? declared->elements[0].dimensions.back() : -1;
     return finishTop(definition, call);
   }
+  if (std::ranges::find(marks, target) != std::end(marks))
+    return finishMark(definition, call, target);
   if (auto made = finishLapack(definition, call, target))
     return *made;
   cursor.fail(location, fmt::format("'custom-call' of the target '{}' is not supported", target.substr(0, 60)),

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every error of the text: where it is, what is wrong with both values, what to do next.
 #include "frontend/hlo/TestModule.h"
+#include <fmt/format.h>
 
 using namespace heddle;
 using namespace heddle::hlo;
@@ -243,6 +244,44 @@ TEST(HloRefused, mesh_groups) {
   EXPECT_CONTAINS(refused("mesh['x'=2,'x'=4] {'x'}"), "two axes named 'x'");
   EXPECT_CONTAINS(refused("mesh['x'=8] {'x','x'}"), "axis 'x' is named twice");
   EXPECT_CONTAINS(refused("mesh['x'=8] {'x':(1)4,'x':(2)4}"), "axis 'x' is named twice");
+}
+
+TEST(HloRefused, programs_that_are_not_partitioned) {
+  EXPECT_CONTAINS(refusal("p = f32[2] parameter(0)\nq = f32[2] custom-call(p), custom_call_target=\"Sharding\"", 1, 2),
+                  "'custom-call' of the target 'Sharding' in a program of 2 partitions: it is not partitioned yet");
+}
+
+TEST(HloRefused, calls_of_lapack) {
+  EXPECT_CONTAINS(
+      refusal("p = f32[2,2] parameter(0)\nq = f32[2] custom-call(p), custom_call_target=\"lapack_sgeev_ffi\""),
+      "'custom-call' of the target 'lapack_sgeev_ffi' is not supported\nof LAPACK potrf, trsm, getrf");
+  EXPECT_CONTAINS(
+      refusal("p = f32[2,2] parameter(0)\nq = f32[2] custom-call(p, p), custom_call_target=\"lapack_sgeqrf_ffi\""),
+      "'lapack_sgeqrf_ffi' takes 1 operand, got 2");
+  EXPECT_CONTAINS(
+      refusal("p = bf16[2,2] parameter(0)\nq = f32[2] custom-call(p), custom_call_target=\"lapack_ssyevd_ffi\""),
+      "'lapack_ssyevd_ffi' of bf16[2,2] is not possible\nits operands have elements of type f32");
+  auto refusedCall = [](const std::string &target, const std::string &operands, const std::string &config = "") {
+    return refusal(
+        fmt::format("m = f32[2,3,2] parameter(0)\nw = f32[2,2,3] parameter(1)\nv = f32[2,2] parameter(2)\n"
+                    "u = f32[2,4] parameter(3)\nb = f32[3,2] parameter(4)\nd = f64[2,2] parameter(5)\n"
+                    "q = f32[2] custom-call({}), custom_call_target=\"lapack_{}_ffi\", backend_config={{{}}}",
+                    operands, target, config));
+  };
+  EXPECT_CONTAINS(refusedCall("xgeqrf", "m"), "the target 'lapack_xgeqrf_ffi' is not supported");
+  EXPECT_CONTAINS(refusedCall("sorgqr", "m, d"), "'lapack_sorgqr_ffi' of f32[2,3,2], f64[2,2] is not possible\n"
+                                                 "its operands have elements of type f32");
+  EXPECT_CONTAINS(refusedCall("sorgqr", "m, b"), "all operands have the same batch dimensions");
+  EXPECT_CONTAINS(refusedCall("sorgqr", "m, u"), "at most as many factors as columns");
+  EXPECT_CONTAINS(refusedCall("sorgqr", "w, v"), "at most as many columns as rows");
+  EXPECT_CONTAINS(refusedCall("sormqr", "m, v, w", "left = true"),
+                  "with left = true the last matrix has as many rows as the first has rows");
+  EXPECT_CONTAINS(refusedCall("ssyevd", "m"), "the matrix is square");
+  EXPECT_CONTAINS(refusedCall("sgtsv", "v, u, v, w"), "the three diagonals have as many elements");
+  EXPECT_CONTAINS(refusedCall("spotrf", "v", "uplo = 88 : ui8"),
+                  "'lapack_spotrf_ffi' has uplo = 88\nit is the number of one of the letters L, U");
+  EXPECT_CONTAINS(refusedCall("sgesdd", "m", "mode = 79 : ui8"), "has mode = 79");
+  EXPECT_CONTAINS(refusedCall("strsm", "v, v", "side = 0 : ui8"), "has side = 0");
 }
 
 TEST(HloRefused, ids_of_groups) {

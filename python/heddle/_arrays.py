@@ -22,12 +22,14 @@ _TYPES = {
     "i64": (8, "<i8", "q", ("int64",)),
     "i32": (4, "<i4", "i", ("int32",)),
     "i16": (2, "<i2", "h", ("int16",)),
-    "i8": (1, "|i1", "b", ("int8",)),
+    # The others of JAX have a byte for each element, as in the programs that read them.
+    "i8": (1, "|i1", "b", ("int8", "int4", "int2", "int1")),
     "i1": (1, "|b1", "?", ("bool", "int1")),
     "ui64": (8, "<u8", "Q", ("uint64",)),
     "ui32": (4, "<u4", "I", ("uint32",)),
     "ui16": (2, "<u2", "H", ("uint16",)),
-    "ui8": (1, "|u1", "B", ("uint8",)),
+    "ui8": (1, "|u1", "B", ("uint8", "uint4", "uint2", "uint1", "float8_e4m3", "float8_e4m3b11fnuz", "float8_e3m4",
+                            "float8_e8m0fnu", "float4_e2m1fn")),
 }
 _BY_NAME = {other: name for name, (_, _, _, others) in _TYPES.items() for other in (name, *others)}
 _BY_TYPESTR = {"<f8": "f64", "<f4": "f32", "<f2": "f16", "<i8": "i64", "<i4": "i32", "<i2": "i16", "|i1": "i8",

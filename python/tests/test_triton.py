@@ -223,6 +223,14 @@ class Launches(unittest.TestCase):
         powers = numpy.exp(x - x.max(1, keepdims=True))
         numpy.testing.assert_allclose(out, powers / powers.sum(1, keepdims=True), rtol=2e-5, atol=1e-7)
 
+    def test_texts_of_a_kernel(self):
+        x = random_values(1, 64)
+        kernel = softmax[(1,)](Tensor(x), Tensor(numpy.zeros_like(x)), 64, 64, BLOCK=64)
+        name, ends = ("asm", "ret") if self.device == "host" else ("amdgcn", "s_endpgm")
+        self.assertIn("tt.store", kernel.asm["ttir"])
+        self.assertIn(ends, kernel.asm[name])
+        self.assertEqual(heddle.load(kernel.asm["hpkg"]).asm(), kernel.asm[name])
+
     def test_libdevice(self):
         x = random_values(64)
         out = numpy.zeros_like(x)

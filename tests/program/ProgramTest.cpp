@@ -227,8 +227,9 @@ TEST(Program, IntegerOperations) {
 }
 
 TEST(Program, Conversions) {
-  const char *types[] = {"pred", "s8",  "s32", "s64",      "u8",     "u32",        "f16",
-                         "bf16", "f32", "f64", "f8e4m3fn", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz"};
+  const char *types[] = {
+      "pred", "s8",  "s32",      "s64",    "u8",         "u32",        "f16",    "bf16",
+      "f32",  "f64", "f8e4m3fn", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz", "f8e3m4", "s4"}; // the others in SpecialValues
   for (const char *from : types) {
     std::string body, results;
     for (const char *to : types) {
@@ -239,8 +240,26 @@ TEST(Program, Conversions) {
   }
   checkBody("a = u32[8] bitcast-convert(p0)\nb = f32[8] bitcast-convert(a)\nROOT t = tuple(a, b)", {"f32[8]"});
   checkBody("a = u8[8,4] bitcast-convert(p0)\nROOT b = f32[8] bitcast-convert(a)", {"f32[8]"});
+  checkBody("a = s4[4,4] bitcast-convert(p0)\nROOT b = f4e2m1fn[4,4] bitcast-convert(a)", {"s16[4]"});
+  checkBody("a = u4[6,2] bitcast-convert(p0)\nROOT b = f8e3m4[6] bitcast-convert(a)", {"f8e8m0fnu[6]"});
   checkBody("a = s16[4] bitcast-convert(p0)\nROOT b = f64[] bitcast-convert(a)", {"f64[]"});
   checkBody("a = u8[8,4] bitcast-convert(p0)\nROOT r = s8[4,8] bitcast-convert(p1)", {"f32[8]", "s64[4]"});
+}
+
+// Each operation rounds once to the format; what moves elements keeps their bits.
+TEST(Program, NarrowTypes) {
+  for (const char *type : {"f8e4m3", "f8e4m3b11fnuz", "f8e3m4", "f8e8m0fnu", "f4e2m1fn", "s4", "u4"}) {
+    std::string matrix = std::string(type) + "[6,5]", row = std::string(type) + "[5]";
+    checkBody("a = add(p0, p1)\nm = multiply(p0, p1)\nx = maximum(a, m)\nl = pred[6,5] compare(p0, p1), direction=LT\n"
+              "s = select(l, x, p1)\nt = " +
+                  std::string(type) + "[5,6] transpose(s), dimensions={1,0}\nROOT r = tuple(t, a)",
+              {matrix, matrix});
+    checkBody("a = s32[] constant(2)\nb = s32[] constant(1)\nROOT r = " + std::string(type) +
+                  "[3,3] dynamic-slice(p0, a, b), dynamic_slice_sizes={3,3}",
+              {matrix});
+    checkBody("ROOT r = " + std::string(type) + "[5] constant({1, 1, 2, 4, 1})", {});
+  }
+  checkBody("ROOT r = s4[6,3] dot(p0, p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}", {"s4[6,5]", "s4[5,3]"});
 }
 
 TEST(Program, Comparisons) {

@@ -174,18 +174,16 @@ TEST(SpecialValues, FloatsToEveryType) {
   std::vector<std::string> names, results;
   std::string body;
   for (DType to : hlo::allDTypes())
-    if (to == DType::Pred || (hlo::isInteger(to) && hlo::bitWidth(to) >= 8) || to == DType::F8E4M3FN ||
-        to == DType::F8E5M2 || to == DType::F8E4M3FNUZ || to == DType::F8E5M2FNUZ || to == DType::F16 ||
-        to == DType::BF16 || to == DType::F32 || to == DType::F64) {
+    if (!hlo::isComplex(to)) {
       names.push_back(std::string("r_") + hlo::dtypeName(to));
       body += fmt::format("{} = {}[{{}}] convert(p0)\n", names.back(), hlo::dtypeName(to));
     }
   for (DType from : floatingTypes) {
     std::vector<double> numbers = specialNumbers(from);
     // The largest of each 8-bit format, the tie above it, and neighbours of both; steps and ties of their denormals.
-    for (double edge :
-         {448.0,   464.0,   57344.0, 61440.0, 240.0, 248.0, 0x1p-9,  0x1p-10, 0x3p-10, 0x1p-16, 0x1p-17, 0x3p-17,
-          0x1p-11, 0x1p-18, 0x3p-18, 0x3p-11, 128.0, 256.0, 32768.0, 65536.0, 0x1p31,  0x1p32,  0x1p63,  0x1p64})
+    for (double edge : {448.0,   464.0, 15.5,   15.75,   30.0,    31.0,    6.0,     0x1p-3,  0x3p-4,  57344.0, 61440.0,
+                        240.0,   248.0, 0x1p-9, 0x1p-10, 0x3p-10, 0x1p-16, 0x1p-17, 0x3p-17, 0x1p-11, 0x1p-18, 0x3p-18,
+                        0x3p-11, 128.0, 256.0,  32768.0, 65536.0, 0x1p31,  0x1p32,  0x1p63,  0x1p64})
       for (double factor :
            {1.0, 1 + 0x1p-7, 1 - 0x1p-8, 1 + 0x1p-10, 1 - 0x1p-11, 1 + 0x1p-23, 1 - 0x1p-24, 1 + 0x1p-52, 1 - 0x1p-53})
         for (double sign : {-1.0, 1.0}) {
@@ -221,14 +219,16 @@ TEST(SpecialValues, FloatsToEveryType) {
 }
 
 TEST(SpecialValues, EightBitFloatsToEveryFloat) {
-  for (DType from : {DType::F8E4M3FN, DType::F8E5M2, DType::F8E4M3FNUZ, DType::F8E5M2FNUZ}) {
+  for (DType from : hlo::allDTypes()) {
+    if (!hlo::isFloating(from) || hlo::bitWidth(from) > 8)
+      continue;
     reference::Value all = reference::zeros(hlo::Shape::array(from, {256}));
     for (int code = 0; code < 256; ++code)
-      all.bytes[size_t(code)] = uint8_t(code);
+      all.bytes[size_t(code)] = uint8_t(code & ((1 << hlo::bitWidth(from)) - 1));
     std::string header = fmt::format("p0 = {}[256] parameter(0)\n", hlo::dtypeName(from)), body;
     std::vector<std::string> names;
     for (DType to : {DType::F64, DType::F32, DType::F16, DType::BF16, DType::F8E4M3FN, DType::F8E5M2, DType::F8E4M3FNUZ,
-                     DType::F8E5M2FNUZ, DType::S8, DType::U8, DType::Pred}) {
+                     DType::F8E5M2FNUZ, DType::F8E3M4, DType::F4E2M1FN, DType::S8, DType::U4, DType::Pred}) {
       names.push_back(std::string("r_") + hlo::dtypeName(to));
       body += fmt::format("{} = {}[256] convert(p0)\n", names.back(), hlo::dtypeName(to));
     }
@@ -254,7 +254,8 @@ TEST(SpecialValues, EightBitFloatsToEveryFloat) {
 }
 
 TEST(SpecialValues, Integers) {
-  for (DType type : {DType::S8, DType::S16, DType::S32, DType::S64, DType::U8, DType::U16, DType::U32, DType::U64}) {
+  for (DType type : {DType::S1, DType::S2, DType::S4, DType::U1, DType::U2, DType::U4, DType::S8, DType::S16,
+                     DType::S32, DType::S64, DType::U8, DType::U16, DType::U32, DType::U64}) {
     int bits = hlo::bitWidth(type);
     std::vector<uint64_t> edges = {0,
                                    1,
@@ -289,8 +290,9 @@ TEST(SpecialValues, Integers) {
       add(hlo::dtypeName(type), opcode, "p0, p1");
     for (const char *opcode : {"not", "negate", "sign", "abs", "popcnt", "count-leading-zeros"})
       add(hlo::dtypeName(type), opcode, "p0");
-    for (const char *to : {"pred", "s8", "s16", "s32", "s64", "u8", "u16", "u32", "u64", "f64", "f32", "f16", "bf16",
-                           "f8e4m3fn", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz"})
+    for (const char *to :
+         {"pred", "s8",  "s16", "s32", "s64",  "u8",       "u16",    "u32",        "u64",        "s4",
+          "u2",   "f64", "f32", "f16", "bf16", "f8e4m3fn", "f8e5m2", "f8e4m3fnuz", "f8e5m2fnuz", "f8e3m4"})
       add(to, "convert", "p0");
     Results expected, seen = compareResults(header, body, names, {{left, right}}, expected);
     for (size_t result = 0; result < names.size(); ++result) {

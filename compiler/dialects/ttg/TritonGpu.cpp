@@ -87,8 +87,8 @@ struct EncodingAliases : public OpAsmDialectInterface {
 
 void TritonGpuDialect::initialize() {
   addInterfaces<EncodingAliases>();
-  addAttributes<BlockedAttr, SliceAttr, DotOperandAttr, AmdMfmaAttr, LinearAttr, SwizzledSharedAttr, RotatingSharedAttr,
-                PaddedSharedAttr, SharedLinearAttr, SharedMemoryAttr>();
+  addAttributes<BlockedAttr, SliceAttr, DotOperandAttr, AmdMfmaAttr, LinearAttr, GenericLinearAttr, SwizzledSharedAttr,
+                RotatingSharedAttr, PaddedSharedAttr, SharedLinearAttr, SharedMemoryAttr>();
   addTypes<MemDescType, AsyncTokenType>();
   addOperations<AsyncCommitGroupOp, AsyncCopyOp, AsyncWaitOp, BarrierOp, ConvertLayoutOp, Fp4ToFpOp, InlineAsmOp,
                 LocalAllocOp, LocalAtomicScatterRMWOp, LocalDeallocOp, LocalGatherOp, LocalLoadOp, LocalScatterOp,

@@ -41,6 +41,12 @@ def TTG_LinearAttr : TTG_Encoding<"Linear", "linear"> {
                         ArrayRefParameter<"int64_t">:$warp, "int64_t":$rank);
 }
 
+def TTG_GenericLinearAttr : AttrDef<TritonGpu_Dialect, "GenericLinear"> {
+  let mnemonic = "generic_linear";
+  let summary = "bits that overlap or move along several axes; read as `linear`";
+  let hasCustomAssemblyFormat = 1;
+}
+
 def TTG_SwizzledSharedAttr : TTG_Encoding<"SwizzledShared", "swizzled_shared"> {
   let summary = "rows whose columns are xor'ed, in groups of `vec` elements, by the row's phase";
   let parameters = (ins "int64_t":$vec, "int64_t":$perPhase, "int64_t":$maxPhase, ArrayRefParameter<"int64_t">:$order);

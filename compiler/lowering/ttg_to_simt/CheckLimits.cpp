@@ -48,9 +48,6 @@ LogicalResult simt::refuseUnsupported(ModuleOp module) {
                         .Case([](scf::ExecuteRegionOp stage) {
                           return stage.getRegion().hasOneBlock() ? "" : "a region of several blocks is not compiled";
                         })
-                        .Case([](ttg::InlineAsmOp) {
-                          return "assembly of AMD's chips is not compiled: write it with operations of Gluon";
-                        })
                         .Default([](Operation *op) {
                           bool isRead = !isa_and_nonnull<ROCDL::ROCDLDialect>(op->getDialect()) ||
                                         isa<ROCDL::SchedBarrier, ROCDL::SetPrioOp>(op);

@@ -10,6 +10,7 @@
 #include "compiler/lowering/ttg_to_simt/CopyAdvice.h"
 #include "compiler/lowering/ttg_to_simt/EncodingLayouts.h"
 #include "compiler/lowering/ttg_to_simt/ScaledOps.h"
+#include "compiler/lowering/ttg_to_simt/ThreadAssembly.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -178,6 +179,7 @@ private:
         .Case([&](amdg::ConcatOp from) {
           return replace(op, ConcatOp::create(b, loc, from.getType(), from.getSources()));
         })
+        .Case([&](ttg::InlineAsmOp assembly) { return convertThreadAssembly(assembly); })
         .Case([&](ttg::WarpIdOp) { return replace(op, WarpIdOp::create(b, loc, b.getI32Type())); })
         .Case([&](ttg::LocalGatherOp from) {
           return replace(

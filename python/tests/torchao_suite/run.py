@@ -16,19 +16,26 @@ FILES = ["test/prototype/moe_training/test_kernels.py", "test/prototype/moe_trai
          "test/prototype/blockwise_fp8_training/test_blockwise_kernels.py"]
 
 
+def start(name, arguments, journal):
+    """Runs the file; what is wrong with its end, or an empty text."""
+    path = [str(HERE), str(HERE.parents[1]), str(arguments.torchao), *filter(None, [os.environ.get("PYTHONPATH")])]
+    try:
+        process = subprocess.run(
+            [sys.executable, "-m", "pytest", "-p", "torchao_plugin", "-p", "no:cacheprovider", "-q", "--tb=short",
+             f"--rootdir={arguments.torchao}", name], cwd=arguments.torchao, timeout=arguments.limit, stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT, text=True, errors="replace",
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "PYTHONDONTWRITEBYTECODE": "1",
+                 "HEDDLE_SUITE_JOURNAL": str(journal), "HEDDLE_SUITE_ONLY": arguments.only})
+    except subprocess.TimeoutExpired:
+        return f"the file did not end in {arguments.limit:g} seconds: --limit gives it more"
+    return "" if process.returncode in (0, 1, 5) else f"pytest ended with {process.returncode}: {process.stdout[-1500:]}"
+
+
 def run_file(name, arguments, journal):
     journal.write_text("")
-    path = [str(HERE), str(HERE.parents[1]), str(arguments.torchao), *filter(None, [os.environ.get("PYTHONPATH")])]
-    process = subprocess.run(
-        [sys.executable, "-m", "pytest", "-p", "torchao_plugin", "-p", "no:cacheprovider", "-q", "--tb=short",
-         f"--rootdir={arguments.torchao}", name], cwd=arguments.torchao, timeout=arguments.limit, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True, errors="replace",
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "PYTHONDONTWRITEBYTECODE": "1",
-             "HEDDLE_SUITE_JOURNAL": str(journal), "HEDDLE_SUITE_ONLY": arguments.only})
+    problem = start(name, arguments, journal)
     results = [json.loads(line) for line in journal.read_text().splitlines()]
-    if process.returncode not in (0, 1, 5):
-        results.append({"test": name, "result": "failed", "why": f"pytest ended with {process.returncode}: {process.stdout[-1500:]}"})
-    return results
+    return results + [{"test": name, "result": "failed", "why": problem}] * bool(problem)
 
 
 def main():
@@ -54,6 +61,8 @@ def main():
             total += counts
             print(f"| {name} | {counts['passed']} | {counts['failed']} | {counts['skipped']} |", flush=True)
     print(f"| all | {total['passed']} | {total['failed']} | {total['skipped']} |")
+    if not total:
+        print("no test of these files names a function that Heddle serves and matches --only")
     for each in failures[:20]:
         print(f"{each['test']}: {each['why'].strip().splitlines()[-1] if each['why'].strip() else ''}")
     return 1 if failures or not total["passed"] else 0

@@ -257,12 +257,33 @@ void computeBinary(Opcode opcode, DType type, const uint8_t *left, const uint8_t
     storeInteger(type, computeIntegerBinary(opcode, type, loadInteger(type, left), loadInteger(type, right)), result);
 }
 
+/// Elements of less than 8 bits have a byte each.
+static void bitcast(const Value &from, Value &to) {
+  int fromBits = bitWidth(from.shape.type), toBits = bitWidth(to.shape.type);
+  if (fromBits % 8 == 0 && toBits % 8 == 0) {
+    to.bytes = from.bytes;
+    return;
+  }
+  auto bit = [&](int64_t number) {
+    return loadBits(from.shape.type, from.at(number / fromBits)) >> (number % fromBits) & 1;
+  };
+  for (int64_t i = 0; i < to.shape.elementCount(); ++i) {
+    uint64_t bits = 0;
+    for (int b = 0; b < toBits; ++b)
+      bits |= bit(i * toBits + b) << b;
+    if (isInteger(to.shape.type))
+      storeInteger(to.shape.type, int64_t(bits), to.at(i));
+    else
+      std::memcpy(to.at(i), &bits, size_t(elementSizeBytes(to.shape.type)));
+  }
+}
+
 Value evaluateElementwise(const Instruction &instruction, const Operands &operands) {
   Value result = zeros(instruction.shape);
   if (instruction.opcode == Copy && !instruction.shape.isArray())
     return *operands[0];
   if (instruction.opcode == BitcastConvert) { // little endian: the low part of a wide element is the first narrow one
-    result.bytes = operands[0]->bytes;
+    bitcast(*operands[0], result);
     return result;
   }
   DType from = operands[0]->shape.type;

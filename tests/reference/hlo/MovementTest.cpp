@@ -229,6 +229,13 @@ TEST(HloContraction, what_is_read_as_a_few_operations) {
   expectSame(numbersOf(run(parseModule(text, "t.hlo"), {{{1, 5, 2, 9, 5}}})[0]), {4, 3}, "TopK by numbers");
 }
 
+TEST(HloMovement, marks_of_the_partitioner) {
+  expectSame(compute("p = f32[2] parameter(0)\nROOT r = f32[2] custom-call(p), custom_call_target=\"Sharding\", "
+                     "sharding={replicated}",
+                     {{1, 2}}),
+             {1, 2}, "Sharding");
+}
+
 TEST(HloContraction, factors_and_triangular_systems) {
   Numbers matrix = {4, 9, 2, 10}; // cholesky reads one triangle
   auto ofMatrix = [&](const std::string &lines) {

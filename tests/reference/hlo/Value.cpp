@@ -52,11 +52,11 @@ FloatFormat formatOf(DType type) {
 uint8_t encodeF4(double value) {
   if (std::isnan(value))
     return 8;
-  double magnitude = std::fabs(value);
+  double magnitude = std::min(std::fabs(value), 8.0); // above, differences would be equal
   uint8_t best = 0;
   for (uint8_t code = 1; code < 8; ++code) {
     double closer = std::fabs(f4Values[best] - magnitude) - std::fabs(f4Values[code] - magnitude);
-    if (closer > 0 || (closer == 0 && code % 2 == 0) || std::isinf(magnitude))
+    if (closer > 0 || (closer == 0 && code % 2 == 0))
       best = code;
   }
   return best | (std::signbit(value) ? 8 : 0);
@@ -68,7 +68,7 @@ uint8_t encodeE8M0(double value) {
     return 255;
   int exponent = std::ilogb(value);
   double mantissa = std::ldexp(value, -exponent);
-  exponent += mantissa > 1.5 || (mantissa == 1.5 && (exponent + 127) % 2 != 0);
+  exponent += mantissa >= 1.5; // XLA takes the upper one of two equally near
   return exponent > 127 ? 255 : uint8_t(std::max(exponent + 127, 0));
 }
 
@@ -132,7 +132,7 @@ void storeNumber(DType type, double value, uint8_t *destination) {
   int bits = bitWidth(type) - isSignedInteger(type);
   double limit = std::ldexp(1.0, bits);
   double low = isSignedInteger(type) ? -limit : 0;
-  uint64_t largest = ~uint64_t(0) >> (64 - bits);
+  uint64_t largest = bits ? ~uint64_t(0) >> (64 - bits) : 0;
   if (std::isnan(value))
     storeInteger(type, 0, destination);
   else if (value >= limit)

@@ -10,6 +10,8 @@
 #offsets = #ttg.shared_linear<{offset = [[0, 1], [0, 2], [1, 0]]}, alignment = 16>
 #smem = #ttg.shared_memory
 
+// CHECK: #linear1 = #ttg.linear<{register = {{.}}[0, 1], [0, 0], [0, 2]], lane = {{.}}[0, 4], [2, 0]], warp = {{.}}[1, 0]], block = []}>
+
 // CHECK-LABEL: tt.func @memory
 tt.func @memory(%t: tensor<32x64xf16, #blocked>, %i: i32) {
   // CHECK: ttg.local_alloc : () -> !ttg.memdesc<3x32x64xf16, #shared, #smem, mutable>
@@ -62,6 +64,11 @@ tt.func @copies(%p: tensor<32x64x!tt.ptr<f16>, #blocked>, %m: tensor<32x64xi1, #
   %o = ttg.local_atomic_scatter_rmw fadd, %tile[%j], %x, %m {axis = 0 : i32} : (!ttg.memdesc<32x64xf16, #shared, #smem, mutable>, tensor<32x64xf16, #blocked>, tensor<32x64xi32, #blocked>, tensor<32x64xi1, #blocked>) -> tensor<32x64xf16, #blocked>
   tt.return
 }
+
+// Bits that overlap or move along two axes are read as ones that do not: here the second register bit adds what others add, and is 0.
+// CHECK-LABEL: tt.func private @generic(tensor<4x8xi32, #linear{{[0-9]*}}>)
+#generic = #ttg.generic_linear<{register = [[0, 1], [0, 3], [0, 2]], lane = [[1, 4], [2, 0]], warp = [[1, 0]], block = []}>
+tt.func private @generic(tensor<4x8xi32, #generic>)
 
 // CHECK-LABEL: tt.func @registers
 tt.func @registers(%x: tensor<32x64xi8, #blocked>, %i: tensor<32x64xi32, #blocked>) {

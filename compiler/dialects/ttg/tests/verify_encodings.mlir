@@ -55,3 +55,6 @@ tt.func private @clusters(tensor<8xf32, #ttg.blocked<{sizePerThread = [1], threa
 // -----
 // expected-error @+1 {{the number 3 of a basis is neither 0 nor a power of two below 1048576}}
 tt.func private @g10_number(tensor<4xf16, #ttg.linear<{register = [[3]], lane = [], warp = [], block = []}>>)
+// -----
+// expected-error @+1 {{the number -1 of a basis is not from 0 to 1048575}}
+tt.func private @generic_number(tensor<4xf16, #ttg.generic_linear<{register = [[-1]], lane = [], warp = [], block = []}>>)

@@ -35,6 +35,11 @@ def toolchain_hash() -> str:
 MOST_THREADS = 1024  # of a thread block, of a workgroup
 
 
+def _assembly_name(arch: str) -> str:
+    """As in `kernel.asm` of Triton's own backends."""
+    return "amdgcn" if arch.startswith("gfx") else "ptx" if arch.startswith("sm_") else "asm"
+
+
 class WarpsError(InputError, AssertionError):
     """Of the class that Triton's own backends raise for a wrong num_warps, too."""
 
@@ -148,7 +153,7 @@ class HeddleBackend(BaseBackend):
         run(manager, module, "make_ttgir")
         return module
 
-    def make_package(self, module: Any, metadata: Dict[str, Any], options: HeddleOptions) -> bytes:
+    def make_package(self, module: Any, metadata: Dict[str, Any], options: HeddleOptions) -> Any:
         from ..._kernel import compile
         from triton.runtime.errors import OutOfResources  # autotuning goes on to the next configuration
         text = str(module)
@@ -170,7 +175,7 @@ class HeddleBackend(BaseBackend):
         metadata["name"] = kernel.name
         metadata["shared"] = kernel.description["sharedBytes"]
         metadata["ttir"] = text  # for heddle.triton.checking
-        return kernel.to_bytes()
+        return kernel
 
     def add_stages(self, stages: Dict[str, Any], options: HeddleOptions, language: Any = Language.TRITON) -> None:
         if language == Language.GLUON:
@@ -181,7 +186,15 @@ class HeddleBackend(BaseBackend):
             stages["ttgir"] = lambda module, metadata: self.make_ttgir(module)
         else:
             stages["ttir"] = lambda module, metadata: self.make_ttir(module, options)
-        stages["hpkg"] = lambda module, metadata: self.make_package(module, metadata, options)
+        # The package is what runs; its instructions are a stage of their own, as those of Triton's backends.
+        made = []
+
+        def instructions(module: Any, metadata: Dict[str, Any]) -> str:
+            made.append(self.make_package(module, metadata, options))
+            return made[-1].asm()
+
+        stages[_assembly_name(options.arch)] = instructions
+        stages["hpkg"] = lambda module, metadata: made.pop().to_bytes()
         from triton import knobs
         hook = knobs.runtime.add_stages_inspection_hook
         if hook is not None:
