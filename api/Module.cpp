@@ -99,6 +99,7 @@ public:
     program::ProgramOptions options;
     options.partition.fuseCollectives = request.fuse;
     options.algorithm = request.algorithm;
+    options.matmuls = program::parseMatmulFusion(request.matmuls);
     if (request.timeoutSeconds > 0)
       options.deadlineSeconds = options.limitSeconds = request.timeoutSeconds;
     options.progress = request.progress;

@@ -26,7 +26,7 @@ std::vector<TileWriter::Argument> BufferOperands::arguments(TileWriter &w) const
   return {{"input", pointer}, {"output", pointer}};
 }
 
-Value BufferOperands::input(TileWriter &w, ValueRange arguments, Value index, Value mask) const {
+Value BufferOperands::input(TileWriter &w, ValueRange arguments, Value index, Value mask, Value) const {
   return w.load(w.offset(arguments[0], index), mask);
 }
 
@@ -63,7 +63,8 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
   SmallVector<Value> values = w.begin(name, arguments);
   Operation *kernel = w.b.getInsertionBlock()->getParentOp();
   kernel->setAttr(peer::writesOnceAttribute, w.b.getUnitAttr());
-  if (int64_t blocks = residentBlocks(); blocks > 1)
+  // With one on each unit: more registers, as a matmul wants them.
+  if (int64_t blocks = residentBlocks(); blocks > 1 || operands.piecesOfInput())
     kernel->setAttr("simt.resident_blocks", w.b.getI64IntegerAttr(blocks));
   group = values[0], arena = values[1], stagingGroup = values[2], staging = values[3], self = values[4];
   tag = values[5], inner = values[7];
@@ -115,7 +116,7 @@ void KernelWriter::loadPeers() {
 // the staged data of the failed call. Packets are whole whatever becomes of them, so on devices a later call may send
 // on: its waits end by the error record. Of Lamport's nobody could tell in which call they were sent.
 bool KernelWriter::marksFailure() const {
-  return !isGpu() || plan.algorithm->barriers > 0 || isLamport();
+  return !isGpu() || plan.arena.stagingBytes > 0 || plan.algorithm->barriers > 0 || isLamport();
 }
 
 Value KernelWriter::isHealthy(Value counter) {
@@ -179,6 +180,8 @@ void KernelWriter::enterEpoch(Value first) {
 }
 
 void KernelWriter::eachTileOf(const std::vector<Body> &stages) {
+  if (operands.piecesOfInput())
+    return eachPiece(stages.front());
   // The last round may have fewer tiles than the others; each block takes as many, so that all meet as often.
   Value left = w.sub(sliceElements, w.mul(roundNumber, w.i64(plan.roundElements())));
   Value tilesLeft = divideUp(left, w.i64(plan.blocks * plan.tileStride()));
