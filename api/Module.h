@@ -22,6 +22,7 @@ struct ModuleRequest {
   std::string algorithm; ///< of every collective that has it
   bool fuse = true;
   std::string matmuls = "auto"; ///< beside collectives: `auto`, `fused` into their kernels, `apart`
+  std::string quantise;         ///< `fp8`: sums of all-reduces; empty: nothing
   bool assembly = false;        ///< describeModule: the instructions of every kernel
   double timeoutSeconds = 30;   ///< of each collective
   int warmup = 0, repeat = 0;   ///< runs after the first; `repeat` of them are timed

@@ -4,6 +4,7 @@
 #include "binary/PeerAbi.h"
 #include "chips/Chip.h"
 #include "collectives/kernel/CompileKernel.h"
+#include "program/QuantisedSum.h"
 #include "program/Types.h"
 #include "support/Error.h"
 #include <fmt/format.h>
@@ -22,7 +23,16 @@ uint64_t bytesOf(const hlo::Shape &shape) {
 Executable::Executable(hlo::Module source, const Chip &chip, std::vector<std::shared_ptr<Device>> members,
                        ProgramOptions choices)
     : module(std::move(source)), chip(chip), devices(std::move(members)), options(std::move(choices)) {
-  graph = flatten(module);
+  if (options.quantisesSums) {
+    SumRegions regions = addSumRegions(module);
+    size_t count = 0;
+    graph = flatten(module, &regions, &count);
+    if (count == 0)
+      throw inputError(fmt::format("module `{}` has no sum to quantise", module.name),
+                       {"that is an all-reduce with `add` of f32, f16 or bf16, in groups of one size above 1"});
+  } else {
+    graph = flatten(module);
+  }
   for (const auto &device : devices)
     streams.push_back(device->createStream());
   if (chip.vendor != Vendor::Host) // one block of a GPU is slow

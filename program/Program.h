@@ -34,6 +34,7 @@ MatmulFusion parseMatmulFusion(const std::string &name);
 struct ProgramOptions {
   PartitionOptions partition;
   MatmulFusion matmuls = MatmulFusion::Auto;
+  bool quantisesSums = false; ///< all-reduces of sums send FP8 with a scale for 128 elements (docs/modules.md)
   /// Of every collective that has it and whose kernel can take in code (Algorithm::direct cannot); empty: plans choose.
   std::string algorithm;
   double deadlineSeconds = 30; ///< of each collective

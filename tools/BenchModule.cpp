@@ -74,6 +74,7 @@ ModuleBenchmark measure(const BenchVerbRequest &request, const std::string &file
   module.algorithm = request.run.plan.algorithm;
   module.timeoutSeconds = request.run.timeoutSeconds;
   module.matmuls = request.matmuls;
+  module.quantise = request.quantise;
   return benchmarkModule(module, request.run);
 }
 

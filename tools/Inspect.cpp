@@ -67,6 +67,7 @@ compiled, what a module or a collective does
                        --algorithm NAME; --device cuda needs no GPU
   --no-fuse            fuses no code into the kernels of its collectives
   --matmuls HOW        beside its collectives: auto, fused into their kernels, or apart
+  --quantise fp8       sums of its all-reduces travel as FP8
   COLLECTIVE           its plan; all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast
   --kernel             its kernel as tile IR
   --model              its protocol in Promela, for the model checker SPIN; for at most 3 devices
@@ -83,7 +84,7 @@ struct InspectRequest {
   std::string kernelName;                          ///< value of `--kernel`
   CodeObjectRequest object;
   std::string objectOption; ///< the first option given that only a code object has
-  std::string matmuls = "auto";
+  std::string matmuls = "auto", quantise;
   bool assembly = false, json = false, kernel = false, model = false, noFuse = false, waits = false, coverage = false;
   std::string collectiveOption; ///< the first option given that only a collective has
   bool devicesGiven = false;
@@ -425,6 +426,7 @@ int inspectModule(const InspectRequest &request) {
   wanted.algorithm = request.collective.plan.algorithm;
   wanted.fuse = !request.noFuse;
   wanted.matmuls = request.matmuls;
+  wanted.quantise = request.quantise;
   wanted.assembly = request.assembly;
   ModuleDescription module = describeModule(wanted);
   if (request.json) {
@@ -527,6 +529,8 @@ int inspectVerb(const InspectRequest &request) {
   if (!request.target.empty() && (findCollective(request.input) || isModuleFile(request.input)))
     throw inputError(fmt::format("`--target {}` is for a kernel's text", request.target),
                      {"`--device` says for which devices a collective or a module is compiled"});
+  if (!request.quantise.empty() && !isModuleFile(request.input))
+    throw inputError(fmt::format("`--quantise` is for HLO modules, and `{}` is none", sourceName(request.input)));
   if (request.matmuls != "auto" && !isModuleFile(request.input))
     throw inputError(fmt::format("`--matmuls` is for HLO modules, and `{}` is none", sourceName(request.input)));
   if (request.noFuse && !isModuleFile(request.input))
@@ -585,6 +589,7 @@ void addInspect(CLI::App &program, VerbAction &action) {
   verb->add_flag("--model", request->model);
   verb->add_flag("--no-fuse", request->noFuse);
   verb->add_option("--matmuls", request->matmuls);
+  verb->add_option("--quantise", request->quantise);
   addCollectiveOptions(*verb, request);
   verb->callback([request, verb, &action] {
     request->kernel = verb->get_option("--kernel")->count() > 0;

@@ -6,6 +6,7 @@
 #include "chips/Chip.h"
 #include "collectives/kernel/KernelWriter.h"
 #include "compiler/dialects/peer/Peer.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "support/Error.h"
 
 using namespace mlir;
@@ -16,7 +17,7 @@ namespace heddle {
 
 void loadCollectiveDialects(MLIRContext &context) {
   tile::loadDialects(context);
-  context.loadDialect<peer::PeerDialect>();
+  context.loadDialect<peer::PeerDialect, triton::gpu::TritonGpuDialect>();
 }
 
 //===-- Plain operands -------------------------------------------------------------------------------------------===//
@@ -41,11 +42,12 @@ static constexpr int64_t failedCounter = -1;
 
 /// Of each unit, so that four of these launches fit on the device: then the next one may lie ready while this one runs
 /// (docs/cuda.md). 1: the kernel has the registers that it likes. So it is where the start of a launch matters little,
-/// where more than 1024 threads would have too few, and for one shot of plain buffers, which takes as few by itself.
+/// where the input is computed at length, where more than 1024 threads would have too few, and for one shot of plain
+/// buffers, which takes as few by itself.
 int64_t KernelWriter::residentBlocks() const {
   const Chip &chip = *plan.chip;
   bool isPlainShot = plan.algorithm == &oneShotPackets && operands.arePlainBuffers();
-  if (!chip.dependentLaunches || !isOneTile() || isPlainShot)
+  if (!chip.dependentLaunches || !isOneTile() || isPlainShot || operands.hasCostlyInput())
     return 1;
   int64_t blocks = (4 * plan.blocks + plan.computeUnits - 1) / plan.computeUnits;
   return blocks * plan.warps * chip.threadsPerWarp <= 1024 ? blocks : 1;

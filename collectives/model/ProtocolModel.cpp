@@ -277,7 +277,8 @@ void ModelWriter::barrier() {
   barriers++;
   if (ranks == 1 || (has(ProtocolFault::SecondBarrier) && barriers == 2))
     return;
-  signal();
+  storeSignals(firstEpoch() + barriers - 1);
+  ++segment;
   await();
   if (!std::exchange(published, false))
     return;
@@ -289,8 +290,10 @@ void ModelWriter::barrier() {
 void ModelWriter::signal() {
   if (ranks == 1)
     return;
-  storeSignals(firstEpoch() + std::max(0, barriers - 1));
+  storeSignals(firstEpoch());
   ++segment;
+  if (!awaited().empty())
+    line("skip;"); // as behind a barrier's
 }
 
 void ModelWriter::await() {

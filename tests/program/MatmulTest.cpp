@@ -3,6 +3,7 @@
 // the module; and the reasons for which the two stay apart.
 #include "chips/Chip.h"
 #include "frontend/hlo/Parser.h"
+#include "program/Executable.h"
 #include "support/Error.h"
 #include "tests/multi_device/TestDevices.h"
 #include "tests/program/RunModule.h"
@@ -135,7 +136,8 @@ TEST(Matmul, EightRanksAndTransposedOperands) {
 
 TEST(Matmul, ElementwiseCodeBehindTheAllReduce) {
   Case c{"all-reduce", 2, 70, 32, 50, "bf16", "bf16"};
-  expectRight(moduleOf(c, " d = bf16[70,50] parameter(2)\n s = bf16[70,50] add(r, d)\n ROOT z = bf16[70,50] tanh(s)\n"), 1);
+  expectRight(moduleOf(c, " d = bf16[70,50] parameter(2)\n s = bf16[70,50] add(r, d)\n ROOT z = bf16[70,50] tanh(s)\n"),
+              1);
 }
 
 TEST(Matmul, RandomShapes) {
@@ -185,6 +187,34 @@ TEST(Matmul, WhatStaysApartHasAReason) {
   EXPECT_EQ(reasonOf(moduleOf(huge), lookupChip("host")),
             "has a kernel of its own: it moves 536870912 bytes; a kernel of "
             "both has room for 268435456");
+}
+
+// Rank 1 never launches: the waits of rank 0 end at the deadline and name it.
+TEST(Matmul, ARankThatIsMissingIsNamed) {
+  for (const char *kind : {"all-gather", "all-reduce"}) {
+    Case c{kind, 2, 64, 32, 64, "f32", "f32"};
+    ProgramOptions options;
+    options.matmuls = MatmulFusion::Fused, options.deadlineSeconds = 0.3;
+    std::vector<std::shared_ptr<Device>> devices = heddle::testing::openFirstDevices(2);
+    Executable executable(hlo::parseModule(moduleOf(c), "matmul.hlo"), devices[0]->chip(), devices, options);
+    const CompiledStep &step = executable.entry->steps[0];
+    const GroupCall &call = step.calls[0];
+    std::vector<LaunchArgument> arguments;
+    for (const std::vector<NodeId> &ids : {call.kernel->kernel.inputs, call.kernel->kernel.outputs})
+      for (NodeId id : ids)
+        arguments.push_back(DeviceAddress(executable.entry->buffers[0].at(id).address()));
+    arguments.push_back(ScalarBits{0});
+    arguments.push_back(ScalarBits{0});
+    call.communicator->launch(*call.operation, 0, arguments);
+    try {
+      call.communicator->synchronize();
+      FAIL() << "nothing was missed";
+    } catch (const Error &error) {
+      EXPECT_EQ(error.kind, ErrorClass::Environment);
+      EXPECT_NE(std::string(error.what()).find("launch 1: rank 0"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("s for rank 1"), std::string::npos) << error.what();
+    }
+  }
 }
 
 TEST(Matmul, NamesOfChoices) {
