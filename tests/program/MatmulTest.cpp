@@ -4,6 +4,7 @@
 #include "chips/Chip.h"
 #include "frontend/hlo/Parser.h"
 #include "program/Executable.h"
+#include "program/RankCollective.h"
 #include "support/Error.h"
 #include "tests/multi_device/TestDevices.h"
 #include "tests/program/RunModule.h"
@@ -215,6 +216,19 @@ TEST(Matmul, ARankThatIsMissingIsNamed) {
       EXPECT_NE(std::string(error.what()).find("s for rank 1"), std::string::npos) << error.what();
     }
   }
+}
+
+TEST(Matmul, OfRanksThatAreProcesses) {
+  Case sum{"all-reduce", 2, 64, 32, 64, "f32", "f32"}, gather{"all-gather", 2, 64, 32, 64, "f32", "f32"};
+  RankCollective made = compileRankCollective(moduleOf(sum), "matmul.hlo", 2, lookupChip("host"), 0);
+  EXPECT_STREQ(made.plan.algorithm->name, "two_shot_packets");
+  EXPECT_EQ(made.arguments, (std::vector<int>{0, 1, 2, RankCollective::Replica, RankCollective::Partition}));
+  std::string text = moduleOf(gather);
+  text.replace(text.find(" ROOT z"), text.find("negate(y)") + 9 - text.find(" ROOT z"), "");
+  text.replace(text.find(" y = "), 1, " ROOT ");
+  made = compileRankCollective(text, "matmul.hlo", 2, lookupChip("host"), 0);
+  EXPECT_STREQ(made.plan.algorithm->name, "gather_flags");
+  EXPECT_EQ(made.arguments, (std::vector<int>{0, 1, 2, RankCollective::Replica, RankCollective::Partition}));
 }
 
 TEST(Matmul, NamesOfChoices) {

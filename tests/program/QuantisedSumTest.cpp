@@ -101,11 +101,13 @@ TEST(QuantisedSum, ABlockWithoutANumberIsNone) {
     for (int64_t at = 0; at < 256; ++at)
       reference::storeNumber(hlo::DType::F32, 1, input.back().at(at));
   }
-  reference::storeNumber(hlo::DType::F32, INFINITY, inputs[1][0].at(3));
-  Results results = quantised(module, inputs);
-  for (int64_t at = 0; at < 256; ++at)
-    EXPECT_EQ(std::isnan(numberAt(results[0][0], at)), at < 128) << at;
-  EXPECT_EQ(numberAt(results[0][0], 200), 2);
+  for (double number : {double(INFINITY), double(NAN)}) {
+    reference::storeNumber(hlo::DType::F32, number, inputs[1][0].at(3));
+    Results results = quantised(module, inputs);
+    for (int64_t at = 0; at < 256; ++at)
+      EXPECT_EQ(std::isnan(numberAt(results[0][0], at)), at < 128) << number << " at " << at;
+    EXPECT_EQ(numberAt(results[0][0], 200), 2);
+  }
 }
 
 TEST(QuantisedSum, OfPartitions) {
