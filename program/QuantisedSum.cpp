@@ -43,10 +43,14 @@ SumRegions addSumRegions(hlo::Module &module) {
 bool canQuantise(const hlo::Module &module, const hlo::Instruction &instruction) {
   if (instruction.opcode != Opcode::AllReduce || instruction.collective->reduction != hlo::ReductionKind::Add)
     return false;
-  const Shape &shape = instruction.shape.isTuple() ? instruction.shape.elements[0] : instruction.shape;
-  bool isFloat = shape.type == DType::F32 || shape.type == DType::F16 || shape.type == DType::BF16;
+  auto isFloat = [](const Shape &shape) {
+    return shape.type == DType::F32 || shape.type == DType::F16 || shape.type == DType::BF16;
+  };
+  if (instruction.shape.isTuple() ? !std::ranges::all_of(instruction.shape.elements, isFloat)
+                                  : !isFloat(instruction.shape))
+    return false;
   std::vector<hlo::DeviceGroup> groups = hlo::deviceGroups(instruction, module.replicaCount, module.partitionCount);
-  return isFloat && groups[0].size() > 1 &&
+  return groups[0].size() > 1 &&
          std::ranges::all_of(groups, [&](const hlo::DeviceGroup &group) { return group.size() == groups[0].size(); });
 }
 

@@ -342,6 +342,8 @@ OwningOpRef<ModuleOp> writeKernel(MLIRContext &context, const Plan &plan, const 
     throw internalError(std::string(plan.algorithm->name) +
                         " reaches into the operands of peers: they have to be plain "
                         "buffers");
+  if (plan.algorithm == &gatherFlags && !operands.piecesOfInput())
+    throw internalError("gather_flags is for kernels that compute with what is gathered");
   return KernelWriter(context, plan, operands).run();
 }
 

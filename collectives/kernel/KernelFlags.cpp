@@ -33,10 +33,6 @@ Value KernelWriter::isAmongFirst(int64_t count) {
   return w.compare(arith::CmpIPredicate::ult, peer::ThreadIdOp::create(w.b), w.i32(count));
 }
 
-void KernelWriter::signal() {
-  signalTiles(w.add(tileInBlock, w.i64(1)));
-}
-
 void KernelWriter::signalTiles(Value count) {
   peer::ReleaseFenceOp::create(w.b);
   meetThreads();
@@ -55,23 +51,14 @@ void KernelWriter::signalTiles(Value count) {
   });
 }
 
-void KernelWriter::await() {
-  Value needed = w.add(tileInBlock, w.i64(1));
-  for (int ahead = 1; ahead < collective.ranks; ++ahead)
-    awaitTiles(place(Rank::own(ahead)).rank, w.add(w.mul(tileInBlock, w.i64(plan.blocks)), block), needed);
-}
-
 /// `last`: of the tiles in the order of the array, which is the order in which blocks store them.
-void KernelWriter::awaitTiles(Value from, Value last, Value ofThisBlock) {
+void KernelWriter::awaitTiles(Value from, Value last) {
   int64_t size = int64_t(llvm::PowerOf2Ceil(uint64_t(plan.blocks)));
-  Value blocks = w.range(size), expected, isAwaited;
-  if (ofThisBlock) {
-    expected = w.splat(flagOfTiles(ofThisBlock), size), isAwaited = w.equal(blocks, block);
-  } else { // the tiles of a block are every so many
-    isAwaited = w.bitAnd(w.less(blocks, w.i64(plan.blocks)), w.compare(arith::CmpIPredicate::sle, blocks, last));
-    Value ahead = w.select(isAwaited, w.sub(last, blocks), w.i64(0));
-    expected = flagOfTiles(w.add(w.divide(ahead, w.i64(plan.blocks)), w.i64(1)));
-  }
+  Value blocks = w.range(size);
+  Value isAwaited = w.bitAnd(w.less(blocks, w.i64(plan.blocks)), w.compare(arith::CmpIPredicate::sle, blocks, last));
+  // The tiles of a block are every so many.
+  Value ahead = w.select(isAwaited, w.sub(last, blocks), w.i64(0));
+  Value expected = flagOfTiles(w.add(w.divide(ahead, w.i64(plan.blocks)), w.i64(1)));
   Value slots =
       w.offset(arena, w.add(w.add(w.i64(plan.arena.signals / 8), w.mul(blocks, w.i64(collective.ranks))), from));
   Value isActive = isAmongFirst(size);
@@ -112,9 +99,11 @@ void KernelWriter::eachPiece(const Body &push) {
     if (ownTurns > 0)
       w.ifThen(w.bitAnd(w.less(w.i64(0), turn), until(pushTurns + 1)), [&] { signalUntil(turn); });
     w.ifThen(until(pushTurns), [&] {
-      w.forLoop(w.i64(tilesOfTurn), {}, [&](Value number, ValueRange) -> TileWriter::Values {
+      Value first = w.mul(turn, w.i64(tilesOfTurn)); // the last turn may have fewer tiles
+      Value count = w.binary<arith::MinSIOp>(w.i64(tilesOfTurn), w.sub(w.i64(tiles), first));
+      w.forLoop(count, {}, [&](Value number, ValueRange) -> TileWriter::Values {
         Value before = ok;
-        writeTile(w.add(w.mul(turn, w.i64(tilesOfTurn)), number), push);
+        writeTile(w.add(first, number), push);
         ok = before;
         return {};
       });
@@ -132,7 +121,7 @@ void KernelWriter::eachPiece(const Body &push) {
           ok = w.ifElse(
               isOwn, w.b.getI1Type(), [&]() -> TileWriter::Values { return {ok}; },
               [&]() -> TileWriter::Values {
-                awaitTiles(from, last, {});
+                awaitTiles(from, last);
                 return {ok};
               })[0];
           Value byte =

@@ -19,8 +19,6 @@ public:
   bool hasSeveralTiles() const override { return plan.tilesPerRound > 1 || operands.piecesOfInput() > 0; }
   bool hasCostlyInput() const override { return operands.hasCostlyInput(); }
   void barrier() override;
-  void signal() override;
-  void await() override;
   TileHandle input(const Rank &part) override;
   void output(const Rank &part, TileHandle tile) override;
   void store(const Rank &at, const Slot &slot, TileHandle tile) override;
@@ -67,8 +65,8 @@ private:
   void meetThreads();
   mlir::Value isAmongFirst(int64_t count);
   void signalTiles(mlir::Value count); ///< i64: of this block in the round, so far
-  void awaitTiles(mlir::Value from, mlir::Value last, mlir::Value ofThisBlock);
-  void eachPiece(const Body &push);
+  void awaitTiles(mlir::Value from, mlir::Value last);
+  void eachPiece(const Body &push); ///< with the flags of its tiles: signal() and await() have no code of their own
 
   //===-- KernelSteps.cpp: places and steps ----------------------------------------------------------------------===//
   /// A rank as an i64 scalar and, for a table, whether it is somebody; the own rank needs no address of a peer.

@@ -74,16 +74,19 @@ Inputs inputsOf(const hlo::Module &module, uint64_t seed) {
   return inputs;
 }
 
-Results runWith(const hlo::Module &module, const Inputs &inputs, MatmulFusion matmuls) {
+/// Runs twice: what the first run left behind must not matter. `launches`: expected of one run; 0: not looked at.
+Results runWith(const hlo::Module &module, const Inputs &inputs, MatmulFusion matmuls, size_t launches) {
   ProgramOptions options;
   options.matmuls = matmuls;
-  return runOnDevices(module, inputs, options);
-}
-
-size_t launchesOf(const hlo::Module &module, MatmulFusion matmuls) {
-  ProgramOptions options;
-  options.matmuls = matmuls;
-  return Program(module, heddle::testing::openFirstDevices(module.deviceCount()), options).describe().size();
+  Results arrays(inputs.size());
+  for (size_t device = 0; device < inputs.size(); ++device)
+    for (const reference::Value &input : inputs[device])
+      arrays[device].push_back({input.shape, std::string(input.bytes.begin(), input.bytes.end())});
+  Program program(module, heddle::testing::openFirstDevices(module.deviceCount()), options);
+  if (launches)
+    EXPECT_EQ(program.describe().size(), launches);
+  program.run(arrays);
+  return program.run(arrays);
 }
 
 /// `launches` with the matmul fused; 0: not looked at.
@@ -91,12 +94,9 @@ void expectRight(const std::string &text, size_t launches, uint64_t seed = 1) {
   hlo::Module module = hlo::parseModule(text, "matmul.hlo");
   if (!heddle::testing::hasDevices(module.deviceCount()))
     return;
-  if (launches) {
-    EXPECT_EQ(launchesOf(module, MatmulFusion::Fused), launches);
-    EXPECT_EQ(launchesOf(module, MatmulFusion::Apart), launches + 1);
-  }
   Inputs inputs = inputsOf(module, seed);
-  Results one = runWith(module, inputs, MatmulFusion::Fused), two = runWith(module, inputs, MatmulFusion::Apart);
+  Results one = runWith(module, inputs, MatmulFusion::Fused, launches);
+  Results two = runWith(module, inputs, MatmulFusion::Apart, launches ? launches + 1 : 0);
   Results expected = runReference(module, inputs);
   for (size_t device = 0; device < expected.size(); ++device)
     for (size_t i = 0; i < expected[device].size(); ++i) {
@@ -135,6 +135,12 @@ TEST(Matmul, EightRanksAndTransposedOperands) {
   }
 }
 
+// Of the last own piece a block has fewer tiles to send than of the others, and each tile is whole: no mask keeps it
+// from storing what is beyond its rows.
+TEST(Matmul, RowsOfAnUnevenNumberOfTiles) {
+  expectRight(moduleOf({"all-gather", 2, 64, 384, 64, "f32", "f32"}), 2);
+}
+
 TEST(Matmul, ElementwiseCodeBehindTheAllReduce) {
   Case c{"all-reduce", 2, 70, 32, 50, "bf16", "bf16"};
   expectRight(moduleOf(c, " d = bf16[70,50] parameter(2)\n s = bf16[70,50] add(r, d)\n ROOT z = bf16[70,50] tanh(s)\n"),
@@ -145,7 +151,7 @@ TEST(Matmul, RandomShapes) {
   std::mt19937_64 random(7);
   auto between = [&](int64_t least, int64_t most) { return least + int64_t(random() % uint64_t(most - least + 1)); };
   const char *kinds[] = {"all-reduce", "reduce-scatter", "all-gather"}, *types[] = {"f32", "f16", "bf16"};
-  for (int number = 0; number < (heddle::testing::isLong() ? 60 : 9); ++number) {
+  for (int number = 0; number < (heddle::testing::isLong() ? 60 : 3); ++number) {
     Case c;
     c.kind = kinds[number % 3];
     c.ranks = int(between(2, 8));
@@ -195,7 +201,7 @@ TEST(Matmul, ARankThatIsMissingIsNamed) {
   for (const char *kind : {"all-gather", "all-reduce"}) {
     Case c{kind, 2, 64, 32, 64, "f32", "f32"};
     ProgramOptions options;
-    options.matmuls = MatmulFusion::Fused, options.deadlineSeconds = 0.3;
+    options.matmuls = MatmulFusion::Fused, options.deadlineSeconds = 0.03;
     std::vector<std::shared_ptr<Device>> devices = heddle::testing::openFirstDevices(2);
     Executable executable(hlo::parseModule(moduleOf(c), "matmul.hlo"), devices[0]->chip(), devices, options);
     const CompiledStep &step = executable.entry->steps[0];

@@ -133,7 +133,12 @@ TEST(QuantisedSum, OfPartitions) {
 TEST(QuantisedSum, RefusesAModuleWithoutOne) {
   ProgramOptions options;
   options.quantisesSums = true;
-  for (const std::string &text : {moduleOf("s32", "replica_count=2", "8"), moduleOf("f32", "replica_count=1", "8")})
+  std::string mixed =
+      "HloModule sums, replica_count=2\nsum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = "
+      "f32[] add(a, b) }\nENTRY main {\n x = f32[8] parameter(0)\n n = s32[8] parameter(1)\n ROOT y = "
+      "(f32[8], s32[8]) all-reduce(x, n), to_apply=sum }\n";
+  for (const std::string &text :
+       {moduleOf("s32", "replica_count=2", "8"), moduleOf("f32", "replica_count=1", "8"), mixed})
     EXPECT_THROW(Program(hlo::parseModule(text, "sums.hlo"), lookupChip("host"), options), Error);
 }
 
