@@ -103,6 +103,8 @@ public:
       throw inputError(fmt::format("quantise as `{}`: only `fp8` is known", request.quantise));
     options.quantisesSums = !request.quantise.empty();
     options.matmuls = program::parseMatmulFusion(request.matmuls);
+    if (!request.fuse && options.matmuls == program::MatmulFusion::Fused)
+      throw inputError("`--no-fuse` and `--matmuls fused` exclude each other");
     if (request.timeoutSeconds > 0)
       options.deadlineSeconds = options.limitSeconds = request.timeoutSeconds;
     options.progress = request.progress;

@@ -77,7 +77,7 @@ std::string Executable::whyApart(const hlo::Instruction &instruction, const Matm
   for (const hlo::DeviceGroup &group : hlo::deviceGroups(instruction, module.replicaCount, module.partitionCount))
     ranks = std::max<int64_t>(ranks, int64_t(group.size()));
   CollectiveKind kind = *kindOf(instruction.opcode);
-  if (options.matmuls == MatmulFusion::Auto && namesAlgorithmOf(kind))
+  if (namesAlgorithmOf(kind))
     return fmt::format("`{}` was asked for", options.algorithm);
   bool gathers = kind == CollectiveKind::AllGather;
   int64_t moved = gathers ? matmul.rows * matmul.depth * hlo::bitWidth(matmul.type) / 8

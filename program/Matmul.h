@@ -40,7 +40,7 @@ struct MatmulTiles {
   int64_t tileElements() const { return tileRows * tileColumns; }
 };
 
-/// Of a shape whose rows `parts` divides: large tiles where each compute unit of the product gets some. The depth, by
+/// Of a shape whose rows `parts` divides: large tiles where each compute unit gets some. The depth, by
 /// which sums are cut, depends on the type only.
 MatmulTiles tilesOf(const Matmul &shape, int64_t parts, const Chip &chip);
 

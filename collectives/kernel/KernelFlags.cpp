@@ -23,7 +23,7 @@ Value KernelWriter::flagOfTiles(Value tiles) {
   return w.add(w.shiftLeft(epoch, w.i64(flagBits)), tiles);
 }
 
-void KernelWriter::meetThreads() {
+void KernelWriter::synchroniseThreads() {
   using gpu::BarrierMemory;
   gpu::BarrierOp::create(w.b, BarrierMemory::Local | BarrierMemory::GlobalRead | BarrierMemory::GlobalWrite);
 }
@@ -35,7 +35,7 @@ Value KernelWriter::isAmongFirst(int64_t count) {
 
 void KernelWriter::signalTiles(Value count) {
   peer::ReleaseFenceOp::create(w.b);
-  meetThreads();
+  synchroniseThreads();
   if (collective.ranks == 1)
     return;
   int64_t size = int64_t(llvm::PowerOf2Ceil(uint64_t(collective.ranks)));

@@ -62,7 +62,7 @@ private:
 
   //===-- KernelFlags.cpp ----------------------------------------------------------------------------------------===//
   mlir::Value flagOfTiles(mlir::Value tiles); ///< of a block, i64, in this epoch
-  void meetThreads();
+  void synchroniseThreads();
   mlir::Value isAmongFirst(int64_t count);
   void signalTiles(mlir::Value count); ///< i64: of this block in the round, so far
   void awaitTiles(mlir::Value from, mlir::Value last);

@@ -293,7 +293,7 @@ void ModelWriter::signal() {
   storeSignals(firstEpoch());
   ++segment;
   if (!awaited().empty())
-    line("skip;"); // as behind a barrier's
+    line("skip;"); // as after a barrier's
 }
 
 void ModelWriter::await() {

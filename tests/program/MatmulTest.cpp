@@ -141,7 +141,7 @@ TEST(Matmul, RowsOfAnUnevenNumberOfTiles) {
   expectRight(moduleOf({"all-gather", 2, 64, 384, 64, "f32", "f32"}), 2);
 }
 
-TEST(Matmul, ElementwiseCodeBehindTheAllReduce) {
+TEST(Matmul, ElementwiseCodeAfterTheAllReduce) {
   Case c{"all-reduce", 2, 70, 32, 50, "bf16", "bf16"};
   expectRight(moduleOf(c, " d = bf16[70,50] parameter(2)\n s = bf16[70,50] add(r, d)\n ROOT z = bf16[70,50] tanh(s)\n"),
               1);
