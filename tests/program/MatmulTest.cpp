@@ -130,6 +130,9 @@ TEST(Matmul, EightRanksAndTransposedOperands) {
   for (const Case &c : {Case{"all-reduce", 8, 40, 64, 100, "f16", "f16", true, false},
                         Case{"reduce-scatter", 8, 128, 32, 40, "bf16", "bf16", false, true},
                         Case{"all-gather", 8, 136, 32, 33, "f32", "f32", false, true}}) {
+    // Threads are interpreted: the short form has the protocol that only these kernels have.
+    if (!heddle::testing::isLong() && heddle::testing::driverName() == "threads" && c.kind != "all-gather")
+      continue;
     SCOPED_TRACE(c.name());
     expectRight(moduleOf(c), 0);
   }
