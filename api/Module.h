@@ -21,9 +21,11 @@ struct ModuleRequest {
                          ///< VALUE as for a kernel, or `rand:SEED` and a number in the parameter's own shape
   std::string algorithm; ///< of every collective that has it
   bool fuse = true;
-  bool assembly = false;                                 ///< describeModule: the instructions of every kernel
-  double timeoutSeconds = 30;                            ///< of each collective
-  int warmup = 0, repeat = 0;                            ///< runs after the first; `repeat` of them are timed
+  std::string matmuls = "auto"; ///< beside collectives: `auto`, `fused` into their kernels, `apart`
+  std::string quantise;         ///< `fp8`: sums of all-reduces; empty: nothing
+  bool assembly = false;        ///< describeModule: the instructions of every kernel
+  double timeoutSeconds = 30;   ///< of each collective
+  int warmup = 0, repeat = 0;   ///< runs after the first; `repeat` of them are timed
   std::function<void(size_t done, size_t all)> progress; ///< while kernels are compiled
 };
 

@@ -12,6 +12,11 @@ bool Algorithm::does(CollectiveKind kind) const {
 }
 
 void sendParts(ProtocolWriter &writer, int ranks) {
+  if (writer.hasCostlyInput()) {
+    for (int k = 1; k < ranks; ++k)
+      writer.send(Rank::own(k), {0, Rank::own()}, writer.input(Rank::own(k)));
+    return;
+  }
   std::vector<TileHandle> parts;
   for (int k = 1; k < ranks; ++k)
     parts.push_back(writer.input(Rank::own(k)));

@@ -29,9 +29,11 @@ extern const Algorithm oneShotPull, oneShotPackets, twoShotPull, twoShotPackets,
 extern const Algorithm gatherPackets, gatherPush, gatherPull, gatherDirectPush, gatherDirectPull; // all-gather
 extern const Algorithm scatterPackets, scatterPull, scatterDirect;                                // reduce-scatter
 extern const Algorithm exchangePackets, exchangePush, exchangeDirect;                             // all-to-all
+extern const Algorithm gatherFlags; // all-gather, of kernels that compute with it: not among allAlgorithms
 extern const Algorithm permutePull, broadcastPull, broadcastScatter;
 
-/// Sends part or slice p to rank p as packets, for every other rank: all are asked for before one is sent.
+/// Sends part or slice p to rank p as packets, for every other rank: all are asked for before one is sent, but for
+/// costly ones.
 void sendParts(ProtocolWriter &writer, int ranks);
 /// Puts out, in its part or slice, what each other rank has sent into its slot, base + rank: all are waited for
 /// together.

@@ -18,6 +18,7 @@ public:
     (published ? loads.legs : loads.barriers) += me == 0; // addresses go as packets, which release nothing
     published = false;
   }
+  void await() override { loads.barriers += me == 0; }
   TileHandle input(const Rank &) override { return 0; }
   void output(const Rank &, TileHandle) override {}
   void store(const Rank &at, const Slot &, TileHandle) override {

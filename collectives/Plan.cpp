@@ -157,6 +157,8 @@ constexpr int usualWarps = 8, fewestWarps = 4, manyBlocksWarps = 16, mostBlocks 
 constexpr int64_t manyBlocksWarpsBytes = 8 << 20;
 /// What one round stages in a slot at most: rounds are there for memory, not for caches. Lamport's packets have one.
 constexpr int64_t gpuRoundBytes = 8 << 20, lamportRoundBytes = 32 << 20;
+/// The same of rows that are computed at length: every round ends with transfers that no computation hides.
+constexpr int64_t costlyRoundBytes = 256 << 20;
 
 /// What a thread takes of a tile of packets: of Lamport's one word, or two of much. `bytes` are those of a slice or
 /// part.
@@ -194,10 +196,10 @@ int mostResidentBlocks(const PlanOptions &options, const Chip &chip, int64_t war
 }
 
 /// A row is a tile: whoever takes it in has all of it at hand.
-void chooseRowGeometry(Plan &plan, int64_t blocks, int64_t roundBytes) {
+void chooseRowGeometry(Plan &plan, int64_t blocks, int warps, int64_t roundBytes) {
   int64_t rows = plan.sliceElements / plan.rowElements, size = elementSizeBytes(plan.collective.type);
   plan.tileElements = rowTileElements(plan.rowElements);
-  plan.warps = rowWarps(plan.tileElements);
+  plan.warps = warps;
   plan.blocks = int(std::clamp<int64_t>(rows, 1, blocks));
   int64_t tiles = int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, divideUp(rows, plan.blocks)))));
   plan.tilesPerRound = std::clamp<int64_t>(roundBytes / (plan.tileElements * plan.blocks * size), 1, tiles);
@@ -247,10 +249,14 @@ std::optional<NotLamport> whyNotLamport(const Plan &plan, const PlanOptions &opt
 
 void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip) {
   int64_t most = plan.packets == PacketForm::Lamport ? lamportRoundBytes : gpuRoundBytes;
+  if (plan.rowElements && options.costlyRows) {
+    int blocks = std::min(mostResidentBlocks(options, chip, options.warps), std::max(1, plan.computeUnits));
+    return chooseRowGeometry(plan, blocks, options.warps, costlyRoundBytes);
+  }
   if (plan.rowElements) {
     int wanted = plan.algorithm == &oneShotPull && isMeasured(chip) ? maxCollectiveBlocks : mostBlocks;
     int warps = rowWarps(rowTileElements(plan.rowElements));
-    return chooseRowGeometry(plan, std::min(wanted, mostResidentBlocks(options, chip, warps)), most);
+    return chooseRowGeometry(plan, std::min(wanted, mostResidentBlocks(options, chip, warps)), warps, most);
   }
   int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type), bytes = elements * size;
   bool packets = plan.hasPackets();
@@ -283,7 +289,7 @@ void chooseGpuGeometry(Plan &plan, const PlanOptions &options, const Chip &chip)
 
 void chooseHostGeometry(Plan &plan, const PlanOptions &options) {
   if (plan.rowElements)
-    return chooseRowGeometry(plan, 1, roundBytes);
+    return chooseRowGeometry(plan, 1, 1, options.costlyRows ? costlyRoundBytes : roundBytes);
   int64_t elements = plan.sliceElements, size = elementSizeBytes(plan.collective.type);
   plan.blocks = options.blocks ? options.blocks : 1;
   int64_t share = std::max<int64_t>(4, divideUp(elements, plan.blocks));
@@ -365,6 +371,8 @@ public:
   }
   bool hasSeveralTiles() const override { return plan.tilesPerRound > 1; }
   void barrier() override { line("barrier"); }
+  void signal() override { line("signal: the tile is there"); }
+  void await() override { line("wait for the signals of all others"); }
   TileHandle input(const Rank &part) override { return name(fmt::format("input{}", partName(part, inputIsCut()))); }
   void output(const Rank &part, TileHandle tile) override {
     line(fmt::format("output{} = {}", partName(part, outputIsCut()), names[size_t(tile)]));

@@ -22,6 +22,9 @@ struct PlanOptions {
   std::optional<PacketForm> packets = {}; ///< refused when the algorithm or the cut has no such packets
   int computeUnits = 0; ///< GPUs: of each device (Device.h), where all blocks have to run at once; 0: any number
   const Algorithm *own = nullptr; ///< an algorithm that is in no table, instead; it outlives the plan
+  /// Rows that the kernel computes at length, as tiles of a matmul: as many blocks as run at once, of `warps` warps,
+  /// and one round where memory allows.
+  bool costlyRows = false;
 };
 
 const char *packetFormName(PacketForm form); ///< `ll`, `lamport`

@@ -78,8 +78,14 @@ public:
   }
   /// Whether a block has several tiles in a round, so that stages have something beside them.
   virtual bool hasSeveralTiles() const { return false; }
+  /// Whether input() computes at length: each is asked for once, and is sent before the next one.
+  virtual bool hasCostlyInput() const { return false; }
   /// A barrier of block b of every rank; orders staging memory.
   virtual void barrier() = 0;
+  /// Its halves, for one tile: tells block b of every other rank that the tile is in its staging memory; waits until
+  /// all others have told.
+  virtual void signal() {}
+  virtual void await() {}
 
   virtual TileHandle input(const Rank &part) = 0; ///< this rank's elements of a part, or of a slice
   virtual void output(const Rank &part, TileHandle tile) = 0;

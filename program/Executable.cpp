@@ -4,6 +4,7 @@
 #include "binary/PeerAbi.h"
 #include "chips/Chip.h"
 #include "collectives/kernel/CompileKernel.h"
+#include "program/QuantisedSum.h"
 #include "program/Types.h"
 #include "support/Error.h"
 #include <fmt/format.h>
@@ -12,6 +13,9 @@ namespace heddle::program {
 
 using hlo::Opcode;
 
+/// Of the array that a collective with a matmul moves: its protocol's memory is up to four times as much.
+static constexpr int64_t mostFusedBytes = 256 << 20;
+
 uint64_t bytesOf(const hlo::Shape &shape) {
   return uint64_t(shape.elementCount() * elementSizeBytes(*bufferType(shape.type)));
 }
@@ -19,7 +23,16 @@ uint64_t bytesOf(const hlo::Shape &shape) {
 Executable::Executable(hlo::Module source, const Chip &chip, std::vector<std::shared_ptr<Device>> members,
                        ProgramOptions choices)
     : module(std::move(source)), chip(chip), devices(std::move(members)), options(std::move(choices)) {
-  graph = flatten(module);
+  if (options.quantisesSums) {
+    SumRegions regions = addSumRegions(module);
+    size_t count = 0;
+    graph = flatten(module, &regions, &count);
+    if (count == 0)
+      throw inputError(fmt::format("module `{}` has no sum to quantise", module.name),
+                       {"that is an all-reduce with `add` of f32, f16 or bf16, in groups of one size above 1"});
+  } else {
+    graph = flatten(module);
+  }
   for (const auto &device : devices)
     streams.push_back(device->createStream());
   if (chip.vendor != Vendor::Host) // one block of a GPU is slow
@@ -32,6 +45,10 @@ Executable::Executable(hlo::Module source, const Chip &chip, std::vector<std::sh
       // Who names its algorithm wants to see that one do all.
       return namesAlgorithmOf(*kindOf(collective.opcode)) || takesRowsWell(this->chip, int(ranks));
     };
+  if (!options.partition.whyApart)
+    options.partition.whyApart = [this](const hlo::Instruction &collective, const Matmul &matmul) {
+      return whyApart(collective, matmul);
+    };
   entry = std::make_unique<CompiledGraph>();
   prepare(*entry, *graph);
   total = countKernels(*entry);
@@ -40,6 +57,45 @@ Executable::Executable(hlo::Module source, const Chip &chip, std::vector<std::sh
 
 Executable::~Executable() {
   communicators.clear(); // they wait for the streams
+}
+
+MatmulFusion parseMatmulFusion(const std::string &name) {
+  if (name == "auto")
+    return MatmulFusion::Auto;
+  if (name == "fused")
+    return MatmulFusion::Fused;
+  if (name == "apart")
+    return MatmulFusion::Apart;
+  throw inputError(fmt::format("matmuls `{}`: they are `auto`, `fused` or `apart`", name));
+}
+
+// Fewer tiles than one for each block would leave multiprocessors idle that the matmul's own kernel has work for.
+std::string Executable::whyApart(const hlo::Instruction &instruction, const Matmul &matmul) const {
+  if (options.matmuls == MatmulFusion::Apart)
+    return "it was asked for";
+  int64_t ranks = 0;
+  for (const hlo::DeviceGroup &group : hlo::deviceGroups(instruction, module.replicaCount, module.partitionCount))
+    ranks = std::max<int64_t>(ranks, int64_t(group.size()));
+  CollectiveKind kind = *kindOf(instruction.opcode);
+  if (namesAlgorithmOf(kind))
+    return fmt::format("`{}` was asked for", options.algorithm);
+  bool gathers = kind == CollectiveKind::AllGather;
+  int64_t moved = gathers ? matmul.rows * matmul.depth * hlo::bitWidth(matmul.type) / 8
+                          : matmul.rows * matmul.columns * hlo::bitWidth(matmul.result) / 8;
+  if (moved > mostFusedBytes)
+    return fmt::format("it moves {} bytes; a kernel of both has room for {}", moved, mostFusedBytes);
+  if (options.matmuls == MatmulFusion::Fused || chip.vendor == Vendor::Host)
+    return "";
+  int given = fewestComputeUnits(devices);
+  int64_t units = given ? given : chip.computeUnits, blocks = std::min<int64_t>(units, maxCollectiveBlocks);
+  if (blocks * 10 < units * 9)
+    return fmt::format("a collective has at most {} blocks, and the device {} compute units", blocks, units);
+  MatmulTiles tiles = tilesOf(matmul, kind == CollectiveKind::AllReduce ? 1 : ranks, chip);
+  int64_t count = tiles.parts * tiles.tilesOfPart(), wanted = gathers ? blocks : blocks * ranks;
+  if (count < wanted)
+    return fmt::format("{} tiles of {}x{} are too few: {} blocks{} want one each", count, tiles.tileRows,
+                       tiles.tileColumns, blocks, gathers ? "" : fmt::format(" on each of {} ranks", ranks));
+  return "";
 }
 
 /// Whether the program was given an algorithm for such collectives.
@@ -130,6 +186,8 @@ void Executable::compileCollective(CompiledGraph &compiled, CompiledStep &step) 
       if (!step.step.tail.empty())
         planOptions.blocks = 1;
       planOptions.rowElements = step.step.columns;
+      if (step.step.matmul >= 0)
+        planOptions = planOptionsFor(source, step.step, chip, planOptions.computeUnits, collective);
       entry->second.plan = makePlan(collective, chip, planOptions);
       if (!plain)
         entry->second.kernel = makeCollectiveKernel(source, compiled.partition, step.step, entry->second.plan);
@@ -151,7 +209,8 @@ void Executable::compileCollective(CompiledGraph &compiled, CompiledStep &step) 
 
 bool Executable::isPlain(const CompiledGraph &compiled, const Step &step) {
   NodeId operand = (*compiled.graph)[step.node].operands[0];
-  return compiled.partition.stored[size_t(operand)] && step.epilogues.empty() && step.tail.empty() && step.rows.empty();
+  return step.matmul < 0 && compiled.partition.stored[size_t(operand)] && step.epilogues.empty() && step.tail.empty() &&
+         step.rows.empty();
 }
 
 Communicator &Executable::communicatorOf(const hlo::DeviceGroup &group) {

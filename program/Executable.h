@@ -70,6 +70,7 @@ public:
 
 private:
   bool namesAlgorithmOf(CollectiveKind kind) const;
+  std::string whyApart(const hlo::Instruction &collective, const Matmul &matmul) const;
   void prepare(CompiledGraph &compiled, const Graph &source);
   size_t countKernels(const CompiledGraph &compiled) const;
   void compileAll(CompiledGraph &compiled);

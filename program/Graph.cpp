@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Flattens calls, fusions and tuples, with a bound on the size that repeated calls may reach.
 #include "program/Graph.h"
+#include "program/QuantisedSum.h"
 #include "program/Types.h"
 #include "support/Error.h"
 #include <fmt/format.h>
@@ -32,6 +33,8 @@ constexpr int deepestCall = 1000;
 struct Inlining {
   int64_t instructions = 0;
   int depth = 0;
+  const SumRegions *quantised = nullptr; ///< null: sums stay as they are
+  size_t quantisedSums = 0;
 };
 
 class Flattener {
@@ -190,6 +193,8 @@ private:
       appendLeaves(operand, leaves);
     if (instruction.opcode == Opcode::Bitcast && graph[leaves[0]].shape.type != instruction.shape.type)
       return {reinterpreted(instruction, leaves[0]), {}};
+    if (inlining.quantised && canQuantise(module, instruction))
+      return quantised(instruction, leaves);
     if (!instruction.shape.isTuple())
       return {add(instruction, instruction.shape, leaves), {}};
     if (instruction.opcode == Opcode::AllToAll)
@@ -203,6 +208,19 @@ private:
       results.elements.push_back({id, {}});
     }
     return results;
+  }
+
+  Tree quantised(const hlo::Instruction &instruction, const std::vector<NodeId> &operands) {
+    Tree results;
+    for (NodeId operand : operands) {
+      ++inlining.quantisedSums;
+      hlo::Shape shape = graph[operand].shape;
+      auto addNode = [this](const hlo::Instruction &made, const hlo::Shape &of, std::vector<NodeId> from) {
+        return add(made, of, std::move(from));
+      };
+      results.elements.push_back({quantisedSum(module, *inlining.quantised, instruction, shape, operand, addNode), {}});
+    }
+    return instruction.shape.isTuple() ? results : results.elements[0];
   }
 
   /// A bitcast to another type: the elements' bits are converted, in the order of memory where their number changes.
@@ -293,10 +311,11 @@ std::string locationPrefix(const hlo::Module &module, const hlo::Instruction &in
   return fmt::format("{}:{}:{}: ", module.fileName, instruction.location.line, instruction.location.column);
 }
 
-std::unique_ptr<Graph> flatten(const hlo::Module &module) {
+std::unique_ptr<Graph> flatten(const hlo::Module &module, const SumRegions *quantised, size_t *count) {
   auto graph = std::make_unique<Graph>();
   graph->module = &module;
   Inlining inlining;
+  inlining.quantised = quantised;
   Flattener flattener(module, *graph, inlining);
   const hlo::Computation &entry = module.entryComputation();
   std::vector<Tree> arguments;
@@ -304,6 +323,8 @@ std::unique_ptr<Graph> flatten(const hlo::Module &module) {
     arguments.push_back(flattener.argument(entry.parameter(i), entry.parameter(i).shape));
   const hlo::Instruction &root = entry.rootInstruction();
   flattener.appendResults(root, root.shape, flattener.inlined(entry, arguments));
+  if (count)
+    *count = inlining.quantisedSums;
   return graph;
 }
 

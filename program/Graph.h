@@ -10,6 +10,7 @@ namespace heddle::program {
 
 using NodeId = int;
 struct Graph;
+struct SumRegions;
 
 /// The two computations of a `while`. Their parameters are the loop's arrays in order; the condition has one result.
 struct Loop {
@@ -41,7 +42,9 @@ struct Graph {
 /// The graph of the entry computation. `module` must outlive it. Throws Error{Input} with a location for types that no
 /// device computes with (complex, below 8 bits, formats without hardware), for constants of them, and for computations
 /// that call each other too deeply or too often to be written out.
-std::unique_ptr<Graph> flatten(const hlo::Module &module);
+/// With `quantised` every all-reduce that canQuantise becomes a quantisedSum; `count` are those.
+std::unique_ptr<Graph> flatten(const hlo::Module &module, const SumRegions *quantised = nullptr,
+                               size_t *count = nullptr);
 
 /// `file.hlo:3:5: `
 std::string locationPrefix(const hlo::Module &module, const hlo::Instruction &instruction);

@@ -2,7 +2,6 @@
 // Declares a kernel's arguments, and compiles its module into a package.
 #include "program/KernelFrame.h"
 #include "collectives/kernel/CollectiveKernel.h"
-#include "compiler/dialects/ttg/TritonGpu.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "program/Types.h"
 #include <fmt/format.h>
@@ -24,7 +23,7 @@ Type storedPointer(TileWriter &w, const Node &node) {
 
 void loadProgramDialects(MLIRContext &context) {
   loadCollectiveDialects(context);
-  context.loadDialect<math::MathDialect, triton::gpu::TritonGpuDialect>();
+  context.loadDialect<math::MathDialect>();
 }
 
 std::vector<TileWriter::Argument> argumentsOf(TileWriter &w, const Graph &graph, const StepKernel &kernel) {

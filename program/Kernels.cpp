@@ -10,6 +10,7 @@
 #include "program/RowKernels.h"
 #include "program/Types.h"
 #include "support/Error.h"
+#include <algorithm>
 #include <bit>
 #include <fmt/format.h>
 
@@ -38,9 +39,37 @@ int64_t tileSize(int64_t elements) {
 
 } // namespace
 
+/// The kernel of a dot that is a matmul: one tile for each block.
+static StepKernel makeMatmulKernel(const Graph &graph, NodeId id, const Matmul &shape, const Chip &chip) {
+  const Node &node = graph[id];
+  MatmulTiles tiles = tilesOf(shape, 1, chip);
+  StepKernel kernel;
+  kernel.name = node.instruction.name;
+  kernel.inputs = {node.operands[0], node.operands[1]};
+  kernel.outputs = {id};
+  kernel.blocks = tiles.tilesOfPart();
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadProgramDialects(context);
+  TileWriter w(context);
+  SmallVector<Value> arguments = w.begin("matmul", argumentsOf(w, graph, kernel));
+  MatmulWriter matmul(w, tiles);
+  Value block = triton::GetProgramIdOp::create(w.b, triton::ProgramDim::X);
+  MatmulWriter::Place place = matmul.placeOf(w.extend(block, 64));
+  Value tile = matmul.compute(place, arguments[0], arguments[1]), exists, index = matmul.indexOf(place, exists);
+  w.store(w.offset(arguments[2], index), tile, exists);
+  CompileOptions options;
+  options.chip = &chip;
+  options.exactMath = true;
+  options.warps = tiles.warps;
+  finishKernel(kernel, *w.end(), options);
+  return kernel;
+}
+
 StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip) {
   if (step.columns)
     return makeRowKernel(graph, partition, step, chip);
+  if (std::optional<Matmul> matmul = matmulOf(graph, graph[step.node]))
+    return makeMatmulKernel(graph, step.node, *matmul, chip);
   NodeId id = step.node;
   const Node &node = graph[id];
   StepKernel kernel;
@@ -160,7 +189,7 @@ public:
 
   std::vector<TileWriter::Argument> arguments(TileWriter &w) const override { return argumentsOf(w, graph, kernel); }
 
-  Value input(TileWriter &w, ValueRange arguments, Value index, Value mask) const override {
+  Value input(TileWriter &w, ValueRange arguments, Value index, Value mask, Value) const override {
     NodeId operand = graph[step.node].operands[0];
     Expression expression = makeExpression(w, graph, kernel, arguments);
     const hlo::Shape &shape = graph[operand].shape;
@@ -225,9 +254,10 @@ public:
     }
   }
 
-private:
+protected:
   static Type elementOf(Value value) { return triton::elementTypeOf(value.getType()); }
 
+private:
   RestOfOutput beginRow(TileWriter &w, const std::shared_ptr<Expression> &expression, ValueRange outputs, Value index,
                         Value mask, Value first) const {
     const hlo::Shape &shape = graph[step.node].shape;
@@ -249,14 +279,145 @@ private:
     };
   }
 
+protected:
   const Graph &graph;
   const Step &step;
   const StepKernel &kernel;
 };
 
+/// The operand is a matmul: the collective is of its tiles, one after the other, each a row of the plan.
+class MatmulOperands : public FusedOperands {
+public:
+  MatmulOperands(const Graph &graph, const Step &step, const StepKernel &kernel, const MatmulTiles &tiles)
+      : FusedOperands(graph, step, kernel), tiles(tiles) {}
+
+  bool hasCostlyInput() const override { return true; }
+
+  Value input(TileWriter &w, ValueRange arguments, Value, Value mask, Value first) const override {
+    MatmulWriter matmul(w, tiles);
+    MatmulWriter::Place place = placeOf(w, matmul, first);
+    Value lhs = operand(arguments, 0);
+    Value tile = matmul.compute(place, matmul.rowsOf(lhs, place.firstRow), operand(arguments, 1));
+    // What is beyond the result is sent too.
+    Value exists;
+    (void)matmul.indexOf(place, exists);
+    mask = !mask ? exists : !exists ? mask : w.bitAnd(mask, exists);
+    return mask ? w.select(mask, tile, w.constant(elementOf(tile), 0, tile)) : tile;
+  }
+
+  RestOfOutput beginOutput(TileWriter &w, ValueRange arguments, Value, Value mask, Value first) const override {
+    MatmulWriter matmul(w, tiles);
+    Value exists, index = matmul.indexOf(placeOf(w, matmul, first), exists);
+    mask = !mask ? exists : !exists ? mask : w.bitAnd(mask, exists);
+    return FusedOperands::beginOutput(w, arguments, index, mask, first);
+  }
+
+private:
+  /// Of the last tile, where slices have more tiles than there are.
+  MatmulWriter::Place placeOf(TileWriter &w, MatmulWriter &matmul, Value first) const {
+    Value number = w.divide(first, w.i64(tiles.tileElements()));
+    return matmul.placeOf(w.binary<arith::MinSIOp>(number, w.i64(tiles.parts * tiles.tilesOfPart() - 1)));
+  }
+  Value operand(ValueRange arguments, size_t number) const {
+    NodeId id = graph[step.matmul].operands[number];
+    auto found = std::ranges::find(kernel.inputs, id);
+    return arguments[size_t(found - kernel.inputs.begin())];
+  }
+  const MatmulTiles tiles;
+};
+
+/// A matmul reads what is gathered. The arguments are its two operands, of which the left one is this rank's part, and
+/// its result.
+class GatherMatmulOperands : public CollectiveOperands {
+public:
+  GatherMatmulOperands(const Graph &graph, const StepKernel &kernel, ElementType type, const MatmulTiles &tiles)
+      : graph(graph), kernel(kernel), plain(type), tiles(tiles) {}
+
+  std::vector<TileWriter::Argument> arguments(TileWriter &w) const override { return argumentsOf(w, graph, kernel); }
+  Value input(TileWriter &w, ValueRange arguments, Value index, Value mask, Value first) const override {
+    return plain.input(w, arguments, index, mask, first);
+  }
+  void output(TileWriter &, ValueRange, Value, Value, Value, Value) const override {}
+
+  int64_t piecesOfInput() const override { return tiles.tilesOfPart(); }
+  Value lastOfPiece(TileWriter &w, Value piece) const override {
+    Value rows = w.add(MatmulWriter(w, tiles).placeOf(piece).row, w.i64(tiles.tileRows));
+    rows = w.binary<arith::MinSIOp>(rows, w.i64(tiles.partRows()));
+    return w.sub(w.mul(rows, w.i64(tiles.shape.depth)), w.i64(1));
+  }
+  void writePiece(TileWriter &w, ValueRange arguments, Value rank, Value piece, Value input) const override {
+    MatmulWriter matmul(w, tiles);
+    MatmulWriter::Place place = matmul.placeOf(piece);
+    Value tile = matmul.compute(place, input, arguments[1]), exists, index = matmul.indexOf(place, exists);
+    Value first = w.mul(rank, w.i64(tiles.partRows() * tiles.shape.columns));
+    w.store(w.offset(w.offset(arguments[2], first), index), tile, exists);
+  }
+
+private:
+  const Graph &graph;
+  const StepKernel &kernel;
+  const BufferOperands plain;
+  const MatmulTiles tiles;
+};
+
 } // namespace
 
+/// What a block of 8 warps stores into the memory of others at once: 64 bytes for each thread.
+static constexpr int64_t gatherTileBytes = 16 << 10;
+
+static MatmulTiles tilesOfStep(const Graph &graph, const Step &step, const Chip &chip, const Collective &collective) {
+  int64_t parts = std::max(collective.inputParts(), collective.outputParts());
+  return tilesOf(*matmulOf(graph, graph[step.matmul]), parts, chip);
+}
+
+std::string describeTiles(const Graph &graph, const Step &step, const Plan &plan) {
+  MatmulTiles tiles = tilesOfStep(graph, step, *plan.chip, plan.collective);
+  return fmt::format("matmul          {} tiles of {}x{}, {} of the depth at once\n", tiles.parts * tiles.tilesOfPart(),
+                     tiles.tileRows, tiles.tileColumns, tiles.tileDepth);
+}
+
+PlanOptions planOptionsFor(const Graph &graph, const Step &step, const Chip &chip, int computeUnits,
+                           Collective &collective) {
+  PlanOptions options;
+  options.computeUnits = computeUnits;
+  MatmulTiles tiles = tilesOfStep(graph, step, chip, collective);
+  bool isGpu = chip.vendor != Vendor::Host;
+  options.warps = isGpu ? tiles.warps : 0;
+  if (collective.kind != CollectiveKind::AllGather) {
+    collective.outer = 1;
+    collective.inner = tiles.tilesOfPart() * tiles.tileElements();
+    options.rowElements = tiles.tileElements();
+    options.costlyRows = true;
+    options.algorithm = collective.kind == CollectiveKind::AllReduce ? "two_shot_packets" : "scatter_packets";
+    return options;
+  }
+  options.own = &gatherFlags;
+  int64_t units = isGpu ? computeUnits ? computeUnits : std::max(1, chip.computeUnits) : 1;
+  options.blocks = int(std::min<int64_t>({units, maxCollectiveBlocks, tiles.tilesOfPart() * collective.ranks}));
+  int64_t elements = collective.partElements(), share = (elements + options.blocks - 1) / options.blocks;
+  int64_t most = gatherTileBytes / elementSizeBytes(collective.type);
+  options.tileElements = std::clamp<int64_t>(int64_t(std::bit_ceil(uint64_t(share))), most / 16, most);
+  options.tilesPerRound = (share + options.tileElements - 1) / options.tileElements;
+  return options;
+}
+
+static StepKernel makeGatherMatmulKernel(const Graph &graph, const Step &step, const Plan &plan) {
+  StepKernel kernel;
+  kernel.name = graph[step.matmul].instruction.name;
+  kernel.inputs = {graph[step.node].operands[0], graph[step.matmul].operands[1]};
+  kernel.outputs = {step.matmul};
+  kernel.blocks = plan.blocks;
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadProgramDialects(context);
+  MatmulTiles tiles = tilesOfStep(graph, step, *plan.chip, plan.collective);
+  GatherMatmulOperands operands(graph, kernel, plan.collective.type, tiles);
+  finishKernel(kernel, *writeKernel(context, plan, operands), compileOptionsOf(plan));
+  return kernel;
+}
+
 StepKernel makeCollectiveKernel(const Graph &graph, const Partition &partition, const Step &step, const Plan &plan) {
+  if (step.matmul > step.node)
+    return makeGatherMatmulKernel(graph, step, plan);
   StepKernel kernel;
   kernel.name = graph[step.node].instruction.name;
   std::set<NodeId> leaves;
@@ -265,7 +426,9 @@ StepKernel makeCollectiveKernel(const Graph &graph, const Partition &partition, 
     std::set<NodeId> more = partition.leavesOf(graph, id);
     leaves.insert(more.begin(), more.end());
   };
-  if (partition.stored[size_t(operand)])
+  if (step.matmul == operand)
+    leaves.insert(graph[operand].operands.begin(), graph[operand].operands.end());
+  else if (partition.stored[size_t(operand)])
     leaves.insert(operand);
   else
     add(operand);
@@ -287,7 +450,14 @@ StepKernel makeCollectiveKernel(const Graph &graph, const Partition &partition, 
     return kernel;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadProgramDialects(context);
-  finishKernel(kernel, *writeKernel(context, plan, FusedOperands(graph, step, kernel)), compileOptionsOf(plan));
+  auto finish = [&](const CollectiveOperands &operands) {
+    finishKernel(kernel, *writeKernel(context, plan, operands), compileOptionsOf(plan));
+  };
+  if (step.matmul < 0) {
+    finish(FusedOperands(graph, step, kernel));
+  } else {
+    finish(MatmulOperands(graph, step, kernel, tilesOfStep(graph, step, *plan.chip, plan.collective)));
+  }
   return kernel;
 }
 

@@ -31,6 +31,13 @@ std::optional<CollectiveKind> kindOf(hlo::Opcode opcode);
 /// the instruction's location.
 Collective collectiveOf(const Graph &graph, NodeId node, int ranks, const std::vector<int> &sources);
 
+/// How the collective of a step with a matmul is planned. Where the matmul comes first, its tiles are the rows of the
+/// collective, and `collective` becomes the one of whole tiles.
+PlanOptions planOptionsFor(const Graph &graph, const Step &step, const Chip &chip, int computeUnits,
+                           Collective &collective);
+/// A line on the tiles of a step's matmul.
+std::string describeTiles(const Graph &graph, const Step &step, const Plan &plan);
+
 /// The collective's kernel with the element-wise code before and behind it.
 StepKernel makeCollectiveKernel(const Graph &graph, const Partition &partition, const Step &step, const Plan &plan);
 

@@ -104,13 +104,22 @@ private:
     case Opcode::While:
       return true; // the loop's arrays begin as copies
     case Opcode::Dot:
-      return cost > 4;
+      return cost > 4 || (isMade(node) && matmulOf(graph, user)); // whose operands are read as matrices
     case Opcode::Broadcast:
     case Opcode::Gather:
       return cost >= worthStoring && user.shape.elementCount() > 2 * node.shape.elementCount();
+    case Opcode::AllGather:
+      return !options.fuseCollectives || (isMade(node) && matmulAfter(user) >= 0); // which reads the own part in place
     default:
       return hlo::isCollective(user.opcode()) && !options.fuseCollectives;
     }
+  }
+
+  /// The matmul that is the only reader of what is gathered, or -1.
+  NodeId matmulAfter(const Node &gather) const {
+    if (gather.opcode() != Opcode::AllGather || gather.users.size() != 1)
+      return -1;
+    return matmulOf(graph, graph[gather.users[0]]) ? gather.users[0] : -1;
   }
 
   /// The stored nodes and collectives whose code reads `id` from where it is.
@@ -191,7 +200,14 @@ private:
   }
 
   void fuse(NodeId id) {
-    Step step{Step::Kind::Collective, id, {}, {}, true, 0, {}, {}};
+    Step step{Step::Kind::Collective, id, {}, {}, true, 0, {}, {}, -1, {}};
+    if (options.fuseCollectives)
+      addMatmul(step);
+    if (step.matmul > id) {
+      step.keepsResult = false;
+      collectives[id] = step;
+      return;
+    }
     std::set<NodeId> readers = readersOf(id), made;
     if (options.fuseCollectives)
       for (NodeId reader : readers) {
@@ -205,7 +221,8 @@ private:
           movedTo[reader] = id;
         }
       }
-    if (options.fuseCollectives && !addRows(step, made) && graph[id].shape.elementCount() <= options.largestTail) {
+    if (options.fuseCollectives && step.matmul < 0 && !addRows(step, made) &&
+        graph[id].shape.elementCount() <= options.largestTail) {
       std::set<NodeId> withTail = made;
       addTail(step, withTail);
     }
@@ -214,6 +231,47 @@ private:
     for (NodeId reader : readers)
       step.keepsResult |= !made.count(reader);
     collectives[id] = step;
+  }
+
+  //===-- Matmuls ----------------------------------------------------------------------------------------------===//
+
+  // Tiles of a matmul go to other ranks while the next ones are computed. Rows of the result are not at hand then.
+  void addMatmul(Step &step) {
+    const Node &node = graph[step.node];
+    if (NodeId after = matmulAfter(node); after >= 0)
+      return addMatmulAfter(step, after);
+    NodeId dot = node.operands[0];
+    std::optional<Matmul> matmul = matmulOf(graph, graph[dot]);
+    if (!matmul || (node.opcode() != Opcode::AllReduce && node.opcode() != Opcode::ReduceScatter))
+      return;
+    step.apart = graph[dot].users.size() > 1 || isResult(dot) ? "its result is read elsewhere too"
+                 : node.opcode() == Opcode::ReduceScatter && node.instruction.dimensions[0] != 0
+                     ? "the parts are not whole rows"
+                 : options.whyApart ? options.whyApart(node.instruction, *matmul)
+                                    : "";
+    if (!step.apart.empty())
+      return;
+    step.matmul = dot;
+    result.stored[size_t(dot)] = false;
+    movedTo[dot] = step.node;
+  }
+
+  // Tiles of the own rows are computed while those of other ranks arrive. The result of the gather has no buffer.
+  void addMatmulAfter(Step &step, NodeId dot) {
+    const Node &node = graph[step.node];
+    std::optional<Matmul> matmul = matmulOf(graph, graph[dot]);
+    bool isRows =
+        graph[dot].operands[0] == step.node && !matmul->lhsIsTransposed && node.instruction.dimensions[0] == 0;
+    step.apart = !isRows ? "what is gathered is not rows of its left operand"
+                 : isResult(step.node) || graph[dot].operands[1] == step.node ? "what is gathered is read elsewhere too"
+                 : !isReady(dot, step.node, {})                               ? "its other operand comes later"
+                 : options.whyApart ? options.whyApart(node.instruction, *matmul)
+                                    : "";
+    if (!step.apart.empty())
+      return;
+    step.matmul = dot;
+    result.stored[size_t(step.node)] = false;
+    movedTo[dot] = step.node;
   }
 
   //===-- Rows -------------------------------------------------------------------------------------------------===//
@@ -303,7 +361,7 @@ private:
         made = with;
     }
     addRowsBehind(id, id, *shape, made);
-    Step step{Step::Kind::Kernel, id, {}, {}, true, 0, {}, {}};
+    Step step{Step::Kind::Kernel, id, {}, {}, true, 0, {}, {}, -1, {}};
     setRows(step, made, *shape);
     rowSteps[id] = step;
   }
@@ -336,9 +394,9 @@ private:
     else if (auto rows = rowSteps.find(id); rows != rowSteps.end())
       result.steps.push_back(rows->second);
     else if (node.opcode() == Opcode::While && node.loopFirst == id)
-      result.steps.push_back({Step::Kind::Loop, id, {}, {}, true, 0, {}, {}});
+      result.steps.push_back({Step::Kind::Loop, id, {}, {}, true, 0, {}, {}, -1, {}});
     else if (isPlainKernel(id) && !movedTo.count(id))
-      result.steps.push_back({Step::Kind::Kernel, id, {}, {}, true, 0, {}, {}});
+      result.steps.push_back({Step::Kind::Kernel, id, {}, {}, true, 0, {}, {}, -1, {}});
   }
 
   const Graph &graph;

@@ -3,9 +3,11 @@
 // read: before, after and between.
 #pragma once
 #include "program/Graph.h"
+#include "program/Matmul.h"
 #include <functional>
 #include <limits>
 #include <set>
+#include <string>
 
 namespace heddle::program {
 
@@ -23,6 +25,9 @@ struct Step {
   int64_t columns = 0;
   std::vector<NodeId> rows;
   std::set<NodeId> kept; ///< those of `rows` that somebody reads from a buffer
+  /// A dot that the collective's kernel computes tile by tile: its operand, or the only reader of what it gathers.
+  NodeId matmul = -1;
+  std::string apart; ///< of a collective beside a dot: why the two are two kernels
 };
 
 struct Partition {
@@ -38,6 +43,9 @@ struct PartitionOptions {
   int64_t leastColumns = 32;   ///< shorter rows are not reduced as tiles
   /// Whether what is made of a collective's rows is computed in its kernel; null: wherever it can be.
   std::function<bool(const hlo::Instruction &collective)> takesRows;
+  /// Why a collective and the matmul before it, or after an all-gather, are better two kernels; empty: they are one.
+  /// Null: one wherever they can be.
+  std::function<std::string(const hlo::Instruction &collective, const Matmul &matmul)> whyApart;
   /// Of a larger result nothing is made in a tail, which one block computes alone.
   int64_t largestTail = std::numeric_limits<int64_t>::max();
 };

@@ -248,13 +248,19 @@ struct Program::Implementation : Executable {
         for (NodeId id : fused)
           if (id != step.step.node)
             description.fused.push_back(source[id].instruction.name);
+      if (step.step.matmul >= 0)
+        description.fused.push_back(source[step.step.matmul].instruction.name);
       for (const auto &[ranks, group] : step.groupKernels) {
         description.plan += heddle::describe(group.plan);
         description.algorithm = group.plan.algorithm->name;
+        if (step.step.matmul >= 0)
+          description.plan += describeTiles(source, step.step, group.plan);
         description.text = group.kernel.text;
         if (group.plan.rounds && packages == Packages::With)
           description.package = isPlain(compiled, step.step) ? compileKernel(group.plan) : group.kernel.package;
       }
+      if (!step.step.apart.empty())
+        description.plan += fmt::format("matmul          has a kernel of its own: {}\n", step.step.apart);
       std::vector<std::string> groups;
       for (const GroupCall &call : step.calls)
         groups.push_back(fmt::format("{{{}}}", fmt::join(call.members, ",")));

@@ -25,8 +25,16 @@ struct ArrayBytes {
   std::string bytes;
 };
 
+/// Collectives and the matmuls beside them: one kernel where that is expected to be faster, wherever there is such a
+/// kernel, or nowhere.
+enum class MatmulFusion { Auto, Fused, Apart };
+/// `auto`, `fused`, `apart`; throws Error{Input} for others.
+MatmulFusion parseMatmulFusion(const std::string &name);
+
 struct ProgramOptions {
   PartitionOptions partition;
+  MatmulFusion matmuls = MatmulFusion::Auto;
+  bool quantisesSums = false; ///< all-reduces of sums send FP8 with a scale for 128 elements (docs/modules.md)
   /// Of every collective that has it and whose kernel can take in code (Algorithm::direct cannot); empty: plans choose.
   std::string algorithm;
   double deadlineSeconds = 30; ///< of each collective

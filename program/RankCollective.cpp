@@ -73,7 +73,10 @@ RankCollective compileRankCollective(std::string_view text, const std::string &f
   PlanOptions planOptions;
   planOptions.computeUnits = computeUnits;
   planOptions.rowElements = step.columns;
-  made.plan = makePlan(collectiveOf(*graph, step.node, ranks, {}), chip, planOptions);
+  Collective collective = collectiveOf(*graph, step.node, ranks, {});
+  if (step.matmul >= 0)
+    planOptions = planOptionsFor(*graph, step, chip, computeUnits, collective);
+  made.plan = makePlan(collective, chip, planOptions);
   StepKernel kernel = makeCollectiveKernel(*graph, parts, step, made.plan);
   made.kernel = kernel.package;
   for (NodeId id : graph->parameters)

@@ -67,8 +67,8 @@ whether its result is right; what fusion saves in HLO modules
 
   MODULE                    HLO text, as heddle run takes it: times it fused, and with its collectives and the code around
                             them in separate kernels; both results must be the same bits. Takes of the options above -n,
-                            -w, -G, -c, --devices, --device, --algorithm (of the fused one), --timeout, --plot, --json,
-                            --csv
+                            -w, -G, -c, --devices, --device, --algorithm, --matmuls and --quantise fp8 (of the fused one;
+                            then results differ and are not compared), --timeout, --plot, --json, --csv
 
   kernel:NAME               of the library (docs/kernels.md): p50 and bandwidth beside that of a copy. Takes -n, -w, -c (1:
                             compare with the plain reference; default 0), --device, --plot, --json, --csv, and as heddle
@@ -176,6 +176,10 @@ int benchVerb(BenchVerbRequest &request) {
   if (request.run.links && request.csv)
     throw inputError("`--links` and `--csv` exclude each other", {"`--json` has both the times and the links"});
   checkPlotFile(request.plot);
+  if (!request.quantise.empty() && !isModuleFile(request.inputs.front()))
+    throw inputError(fmt::format("`--quantise` is for HLO modules, and `{}` is none", request.inputs.front()));
+  if (request.matmuls != "auto" && !isModuleFile(request.inputs.front()))
+    throw inputError(fmt::format("`--matmuls` is for HLO modules, and `{}` is none", request.inputs.front()));
   if (isLibraryKernel(request.inputs.front()))
     return benchFromLibrary(request);
   if (isModuleFile(request.inputs.front())) {
@@ -277,6 +281,8 @@ void addBench(CLI::App &program, VerbAction &action) {
   });
   verb->add_flag("--links", request->run.links);
   verb->add_option("--plot", request->plot);
+  verb->add_option("--matmuls", request->matmuls);
+  verb->add_option("--quantise", request->quantise);
   verb->add_flag("--json", request->json);
   verb->add_flag("--csv", request->csv);
   verb->add_option("--arg", request->libraryArguments)->allow_extra_args(false);

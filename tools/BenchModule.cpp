@@ -73,6 +73,8 @@ ModuleBenchmark measure(const BenchVerbRequest &request, const std::string &file
   module.devices = request.devicesGiven ? request.run.devices : 0;
   module.algorithm = request.run.plan.algorithm;
   module.timeoutSeconds = request.run.timeoutSeconds;
+  module.matmuls = request.matmuls;
+  module.quantise = request.quantise;
   return benchmarkModule(module, request.run);
 }
 

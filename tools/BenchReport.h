@@ -23,7 +23,8 @@ struct BenchVerbRequest {
   int64_t first = int64_t(32) << 20, last = 0, step = int64_t(1) << 20;
   int factor = 0;
   bool json = false, csv = false;
-  std::string plot; ///< file of the picture; empty: none
+  std::string plot;                       ///< file of the picture; empty: none
+  std::string matmuls = "auto", quantise; ///< of modules, as ModuleRequest has them
   RankOptions ranks;
 };
 

@@ -66,6 +66,8 @@ compiled, what a module or a collective does
   MODULE               HLO text: its launches, on as many devices as it says or --devices N; --kernel, --asm, --json,
                        --algorithm NAME; --device cuda needs no GPU
   --no-fuse            fuses no code into the kernels of its collectives
+  --matmuls HOW        beside its collectives: auto, fused into their kernels, or apart
+  --quantise fp8       sums of its all-reduces travel as FP8
   COLLECTIVE           its plan; all-reduce, all-gather, reduce-scatter, all-to-all, permute, broadcast
   --kernel             its kernel as tile IR
   --model              its protocol in Promela, for the model checker SPIN; for at most 3 devices
@@ -82,6 +84,7 @@ struct InspectRequest {
   std::string kernelName;                          ///< value of `--kernel`
   CodeObjectRequest object;
   std::string objectOption; ///< the first option given that only a code object has
+  std::string matmuls = "auto", quantise;
   bool assembly = false, json = false, kernel = false, model = false, noFuse = false, waits = false, coverage = false;
   std::string collectiveOption; ///< the first option given that only a collective has
   bool devicesGiven = false;
@@ -422,6 +425,8 @@ int inspectModule(const InspectRequest &request) {
   wanted.device = request.collective.driver;
   wanted.algorithm = request.collective.plan.algorithm;
   wanted.fuse = !request.noFuse;
+  wanted.matmuls = request.matmuls;
+  wanted.quantise = request.quantise;
   wanted.assembly = request.assembly;
   ModuleDescription module = describeModule(wanted);
   if (request.json) {
@@ -524,6 +529,10 @@ int inspectVerb(const InspectRequest &request) {
   if (!request.target.empty() && (findCollective(request.input) || isModuleFile(request.input)))
     throw inputError(fmt::format("`--target {}` is for a kernel's text", request.target),
                      {"`--device` says for which devices a collective or a module is compiled"});
+  if (!request.quantise.empty() && !isModuleFile(request.input))
+    throw inputError(fmt::format("`--quantise` is for HLO modules, and `{}` is none", sourceName(request.input)));
+  if (request.matmuls != "auto" && !isModuleFile(request.input))
+    throw inputError(fmt::format("`--matmuls` is for HLO modules, and `{}` is none", sourceName(request.input)));
   if (request.noFuse && !isModuleFile(request.input))
     throw inputError(fmt::format("`--no-fuse` is for HLO modules, and `{}` is none", sourceName(request.input)));
   if (!request.kernelName.empty() && (findCollective(request.input) || isModuleFile(request.input)))
@@ -579,6 +588,8 @@ void addInspect(CLI::App &program, VerbAction &action) {
   verb->add_option("--kernel", request->kernelName)->expected(0, 1); // a collective's has no name
   verb->add_flag("--model", request->model);
   verb->add_flag("--no-fuse", request->noFuse);
+  verb->add_option("--matmuls", request->matmuls);
+  verb->add_option("--quantise", request->quantise);
   addCollectiveOptions(*verb, request);
   verb->callback([request, verb, &action] {
     request->kernel = verb->get_option("--kernel")->count() > 0;

@@ -63,6 +63,8 @@ constexpr const char *help =
                        element); what is not given is random
   --out R[@RANK]=FILE  result R; without @RANK every rank writes a file of its own, out.0.npy, out.1.npy, ...
   --algorithm NAME     of the collectives; --no-fuse: no code is fused into their kernels
+  --matmuls HOW        beside collectives: auto, fused into their kernels, or apart
+  --quantise fp8       sums of all-reduces travel as FP8, with an error
 )";
 
 struct ComparisonRequest {
@@ -321,6 +323,8 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
   addLibraryOptions(*verb, request->library, request->shapes);
   verb->add_option("--algorithm", request->module.algorithm);
   verb->add_flag_callback("--no-fuse", [request] { request->module.fuse = false; });
+  verb->add_option("--matmuls", request->module.matmuls);
+  verb->add_option("--quantise", request->module.quantise);
   verb->add_option_function<std::string>("--devices", [request](const std::string &text) {
     request->module.devices = parseIntegerOption("--devices", text, 1, 64);
   });
@@ -349,7 +353,7 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
       if (CLI::Option *option = verb->get_option(name); option->count() && request->compileOption.empty())
         request->compileOption = fmt::format("{} {}", name, option->results().back());
     request->libraryOption = request->library.verify ? "--verify" : givenLibraryOption(*verb);
-    for (const char *name : {"--devices", "--algorithm", "--no-fuse"})
+    for (const char *name : {"--devices", "--algorithm", "--no-fuse", "--matmuls", "--quantise"})
       if (verb->get_option(name)->count() && request->moduleOption.empty())
         request->moduleOption = name;
     for (const char *name :

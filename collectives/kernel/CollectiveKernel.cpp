@@ -6,6 +6,7 @@
 #include "chips/Chip.h"
 #include "collectives/kernel/KernelWriter.h"
 #include "compiler/dialects/peer/Peer.h"
+#include "compiler/dialects/ttg/TritonGpu.h"
 #include "support/Error.h"
 
 using namespace mlir;
@@ -16,7 +17,7 @@ namespace heddle {
 
 void loadCollectiveDialects(MLIRContext &context) {
   tile::loadDialects(context);
-  context.loadDialect<peer::PeerDialect>();
+  context.loadDialect<peer::PeerDialect, triton::gpu::TritonGpuDialect>();
 }
 
 //===-- Plain operands -------------------------------------------------------------------------------------------===//
@@ -26,7 +27,7 @@ std::vector<TileWriter::Argument> BufferOperands::arguments(TileWriter &w) const
   return {{"input", pointer}, {"output", pointer}};
 }
 
-Value BufferOperands::input(TileWriter &w, ValueRange arguments, Value index, Value mask) const {
+Value BufferOperands::input(TileWriter &w, ValueRange arguments, Value index, Value mask, Value) const {
   return w.load(w.offset(arguments[0], index), mask);
 }
 
@@ -41,11 +42,12 @@ static constexpr int64_t failedCounter = -1;
 
 /// Of each unit, so that four of these launches fit on the device: then the next one may lie ready while this one runs
 /// (docs/cuda.md). 1: the kernel has the registers that it likes. So it is where the start of a launch matters little,
-/// where more than 1024 threads would have too few, and for one shot of plain buffers, which takes as few by itself.
+/// where the input is computed at length, where more than 1024 threads would have too few, and for one shot of plain
+/// buffers, which takes as few by itself.
 int64_t KernelWriter::residentBlocks() const {
   const Chip &chip = *plan.chip;
   bool isPlainShot = plan.algorithm == &oneShotPackets && operands.arePlainBuffers();
-  if (!chip.dependentLaunches || !isOneTile() || isPlainShot)
+  if (!chip.dependentLaunches || !isOneTile() || isPlainShot || operands.hasCostlyInput())
     return 1;
   int64_t blocks = (4 * plan.blocks + plan.computeUnits - 1) / plan.computeUnits;
   return blocks * plan.warps * chip.threadsPerWarp <= 1024 ? blocks : 1;
@@ -63,7 +65,8 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
   SmallVector<Value> values = w.begin(name, arguments);
   Operation *kernel = w.b.getInsertionBlock()->getParentOp();
   kernel->setAttr(peer::writesOnceAttribute, w.b.getUnitAttr());
-  if (int64_t blocks = residentBlocks(); blocks > 1)
+  // With one on each unit: more registers, as a matmul wants them.
+  if (int64_t blocks = residentBlocks(); blocks > 1 || operands.piecesOfInput())
     kernel->setAttr("simt.resident_blocks", w.b.getI64IntegerAttr(blocks));
   group = values[0], arena = values[1], stagingGroup = values[2], staging = values[3], self = values[4];
   tag = values[5], inner = values[7];
@@ -115,7 +118,7 @@ void KernelWriter::loadPeers() {
 // the staged data of the failed call. Packets are whole whatever becomes of them, so on devices a later call may send
 // on: its waits end by the error record. Of Lamport's nobody could tell in which call they were sent.
 bool KernelWriter::marksFailure() const {
-  return !isGpu() || plan.algorithm->barriers > 0 || isLamport();
+  return !isGpu() || plan.arena.stagingBytes > 0 || plan.algorithm->barriers > 0 || isLamport();
 }
 
 Value KernelWriter::isHealthy(Value counter) {
@@ -179,6 +182,8 @@ void KernelWriter::enterEpoch(Value first) {
 }
 
 void KernelWriter::eachTileOf(const std::vector<Body> &stages) {
+  if (operands.piecesOfInput())
+    return eachPiece(stages.front());
   // The last round may have fewer tiles than the others; each block takes as many, so that all meet as often.
   Value left = w.sub(sliceElements, w.mul(roundNumber, w.i64(plan.roundElements())));
   Value tilesLeft = divideUp(left, w.i64(plan.blocks * plan.tileStride()));
@@ -337,6 +342,8 @@ OwningOpRef<ModuleOp> writeKernel(MLIRContext &context, const Plan &plan, const 
     throw internalError(std::string(plan.algorithm->name) +
                         " reaches into the operands of peers: they have to be plain "
                         "buffers");
+  if (plan.algorithm == &gatherFlags && !operands.piecesOfInput())
+    throw internalError("gather_flags is for kernels that compute with what is gathered");
   return KernelWriter(context, plan, operands).run();
 }
 

@@ -15,9 +15,11 @@ public:
   /// The kernel's arguments behind those of the protocol.
   virtual std::vector<tile::TileWriter::Argument> arguments(tile::TileWriter &writer) const = 0;
   /// The elements of the input [outer][parts][inner] at `index` (tile of i64), as the storage type; zeros where `mask`
-  /// is false; without a mask all are there. `arguments` are the values of arguments().
-  virtual mlir::Value input(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index,
-                            mlir::Value mask) const = 0;
+  /// is false; without a mask all are there. `arguments` are the values of arguments(). `first` as in output().
+  virtual mlir::Value input(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index, mlir::Value mask,
+                            mlir::Value first) const = 0;
+  /// Whether a tile of the input is computed at length: then each is sent before the next one is computed.
+  virtual bool hasCostlyInput() const { return false; }
   /// In a plan of rows the tile is one row (Plan::rowElements) or, where `mask` is false throughout, none; `first` is
   /// the index of its first element, an i64.
   virtual void output(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index, mlir::Value mask,
@@ -31,6 +33,15 @@ public:
   }
   /// What a block does when it has put out all its tiles; a plan of one block puts out all there are.
   virtual void finish(tile::TileWriter &writer, mlir::ValueRange arguments) const {}
+  /// Above 0: an all-gather whose result is not stored but computed with, in so many pieces of work for the input of
+  /// each rank. Each reads that input from its beginning on, wherever it lies.
+  virtual int64_t piecesOfInput() const { return 0; }
+  /// The last element of a rank's input that a piece (i64) reads, an i64.
+  virtual mlir::Value lastOfPiece(tile::TileWriter &writer, mlir::Value piece) const { return {}; }
+  /// Does a piece of the input of `rank` (i64s), which lies at `input`, a multiple of 16. The first argument points to
+  /// this rank's own input.
+  virtual void writePiece(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value rank, mlir::Value piece,
+                          mlir::Value input) const {}
   /// Whether the arguments are two pointers, and another rank's code may use them in place of its own.
   virtual bool arePlainBuffers() const { return false; }
 };
@@ -40,8 +51,8 @@ class BufferOperands : public CollectiveOperands {
 public:
   explicit BufferOperands(ElementType type, bool streams = false) : type(type), streams(streams) {}
   std::vector<tile::TileWriter::Argument> arguments(tile::TileWriter &writer) const override;
-  mlir::Value input(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index,
-                    mlir::Value mask) const override;
+  mlir::Value input(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index, mlir::Value mask,
+                    mlir::Value first) const override;
   void output(tile::TileWriter &writer, mlir::ValueRange arguments, mlir::Value index, mlir::Value mask,
               mlir::Value tile, mlir::Value first) const override;
   bool arePlainBuffers() const override { return true; }

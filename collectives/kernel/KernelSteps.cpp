@@ -52,12 +52,12 @@ SmallVector<Value> KernelWriter::operandsOf(const Rank &rank) {
 
 TileHandle KernelWriter::peerInput(const Rank &of, const Rank &part) {
   Value mask, index = arrayIndex(part, collective.inputParts(), mask);
-  return keep(operands.input(w, forTile(operandsOf(of)), index, mask));
+  return keep(operands.input(w, forTile(operandsOf(of)), index, mask, {}));
 }
 
 void KernelWriter::peerOutput(const Rank &of, const Rank &part, TileHandle tile) {
   Value mask, index = arrayIndex(part, collective.outputParts(), mask);
-  operands.output(w, forTile(operandsOf(of)), index, mask, valueOf(tile), firstOutput(part));
+  operands.output(w, forTile(operandsOf(of)), index, mask, valueOf(tile), firstOf(part, collective.outputParts()));
 }
 
 // By block as well: so both ranks have work at any time, however few tiles a block has.
@@ -176,10 +176,10 @@ Value KernelWriter::arrayIndex(const Rank &part, int parts, Value &mask) {
   return w.add(w.add(w.mul(line, w.mul(inner, w.i64(parts))), column), skip);
 }
 
-Value KernelWriter::firstOutput(const Rank &part) {
+Value KernelWriter::firstOf(const Rank &part, int parts) {
   if (!plan.rowElements) // nobody asks
     return {};
-  if (!plan.algorithm->slices && collective.outputParts() == 1)
+  if (!plan.algorithm->slices && parts == 1)
     return tileStart;
   return w.add(tileStart, w.mul(place(part).rank, plan.algorithm->slices ? sliceElements : inner));
 }
@@ -188,7 +188,7 @@ Value KernelWriter::firstOutput(const Rank &part) {
 
 TileHandle KernelWriter::input(const Rank &part) {
   Value mask, index = arrayIndex(part, collective.inputParts(), mask);
-  Value tile = operands.input(w, forTile(extra), index, mask);
+  Value tile = operands.input(w, forTile(extra), index, mask, firstOf(part, collective.inputParts()));
   int64_t bytes = elementSizeBytes(collective.type);
   return keep(arrangesPackets() ? w.arranged(tile, std::max<int64_t>(1, bytesOfPacket() / bytes), spanOf(bytes))
                                 : tile);
@@ -196,7 +196,7 @@ TileHandle KernelWriter::input(const Rank &part) {
 
 CollectiveOperands::RestOfOutput KernelWriter::beginOutput(const Rank &part) {
   Value mask, index = arrayIndex(part, collective.outputParts(), mask);
-  return operands.beginOutput(w, extra, index, mask, firstOutput(part));
+  return operands.beginOutput(w, extra, index, mask, firstOf(part, collective.outputParts()));
 }
 
 void KernelWriter::endOutputs() {
@@ -205,6 +205,8 @@ void KernelWriter::endOutputs() {
 }
 
 void KernelWriter::output(const Rank &part, TileHandle tile) {
+  if (operands.piecesOfInput())
+    return;
   if (!operands.arePlainBuffers()) {
     Value all = valueOf(tile);
     if (arrangesPackets())
@@ -214,7 +216,7 @@ void KernelWriter::output(const Rank &part, TileHandle tile) {
   }
   settle(); // of packets with flags: in place, no thread puts out what another one has not loaded
   Value mask, index = arrayIndex(part, collective.outputParts(), mask);
-  operands.output(w, forTile(extra), index, mask, valueOf(tile), firstOutput(part));
+  operands.output(w, forTile(extra), index, mask, valueOf(tile), firstOf(part, collective.outputParts()));
 }
 
 void KernelWriter::store(const Rank &at, const Slot &slot, TileHandle tile) {

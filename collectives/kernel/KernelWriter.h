@@ -16,7 +16,8 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
   void eachTileOf(const std::vector<Body> &stages) override;
-  bool hasSeveralTiles() const override { return plan.tilesPerRound > 1; }
+  bool hasSeveralTiles() const override { return plan.tilesPerRound > 1 || operands.piecesOfInput() > 0; }
+  bool hasCostlyInput() const override { return operands.hasCostlyInput(); }
   void barrier() override;
   TileHandle input(const Rank &part) override;
   void output(const Rank &part, TileHandle tile) override;
@@ -59,6 +60,14 @@ private:
   mlir::Value epochOf(mlir::Value flags) { return w.select(w.equal(flags, w.i64(0)), flags, w.sub(flags, w.i64(1))); }
   mlir::Value divideUp(mlir::Value x, mlir::Value y) { return w.divide(w.add(x, w.sub(y, w.i64(1))), y); }
 
+  //===-- KernelFlags.cpp ----------------------------------------------------------------------------------------===//
+  mlir::Value flagOfTiles(mlir::Value tiles); ///< of a block, i64, in this epoch
+  void synchroniseThreads();
+  mlir::Value isAmongFirst(int64_t count);
+  void signalTiles(mlir::Value count); ///< i64: of this block in the round, so far
+  void awaitTiles(mlir::Value from, mlir::Value last);
+  void eachPiece(const Body &push); ///< with the flags of its tiles: signal() and await() have no code of their own
+
   //===-- KernelSteps.cpp: places and steps ----------------------------------------------------------------------===//
   /// A rank as an i64 scalar and, for a table, whether it is somebody; the own rank needs no address of a peer.
   struct Place {
@@ -92,7 +101,8 @@ private:
   /// GPUs, packets of rows: the words of neighbouring threads are neighbours, so that what goes over the links is
   /// whole; plain tiles are what a thread reads at once. A warp has the same words as elements.
   bool arrangesPackets() const { return isGpu() && plan.rowElements && plan.hasPackets(); }
-  mlir::Value firstOutput(const Rank &part); ///< in a plan of rows: the index of the row's first element
+  /// In a plan of rows: the index of the row's first element in an array of so many parts.
+  mlir::Value firstOf(const Rank &part, int parts);
   mlir::Value both(mlir::Value mask, mlir::Value condition) {
     return !condition ? mask : mask ? w.bitAnd(mask, w.like(condition, mask)) : w.splat(condition, plan.tileElements);
   }

@@ -84,6 +84,8 @@ public:
   std::string run();
 
   void barrier() override;
+  void signal() override;
+  void await() override;
   TileHandle input(const Rank &part) override;
   void output(const Rank &part, TileHandle tile) override;
   void store(const Rank &at, const Slot &slot, TileHandle tile) override;
@@ -272,17 +274,32 @@ std::set<int> ModelWriter::awaited() const {
 }
 
 void ModelWriter::barrier() {
-  int epoch = firstEpoch() + barriers++;
+  barriers++;
   if (ranks == 1 || (has(ProtocolFault::SecondBarrier) && barriers == 2))
     return;
-  storeSignals(epoch);
+  storeSignals(firstEpoch() + barriers - 1);
   ++segment;
-  for (int sender : awaited())
-    awaitSignal(sender, epoch);
+  await();
   if (!std::exchange(published, false))
     return;
   for (int rank : others())
     alongside(fmt::format("assert({} == {})", loadCell(addressCell(me, rank)), valueOf(addressTag)));
+}
+
+// A flag of the one tile of a round is the half of a barrier: both are epochs in slots of block and rank.
+void ModelWriter::signal() {
+  if (ranks == 1)
+    return;
+  storeSignals(firstEpoch());
+  ++segment;
+  if (!awaited().empty())
+    line("skip;"); // as after a barrier's
+}
+
+void ModelWriter::await() {
+  int epoch = firstEpoch() + std::max(0, barriers - 1);
+  for (int sender : awaited())
+    awaitSignal(sender, epoch);
 }
 
 // Lanes store in no order among themselves. The bits of `todo` are the ranks still to be told; the last store leaves
