@@ -23,7 +23,12 @@ struct LdsClock {
       over[i] = std::max(over[i], other.over[i]);
   }
   /// What is not later than this is over in all streams.
-  uint32_t floor() const { return *std::min_element(over.begin(), over.end()); }
+  uint32_t floor() const {
+    uint32_t least = over[0];
+    for (uint32_t time : over) // no search for where it is: vector code
+      least = std::min(least, time);
+    return least;
+  }
 };
 constexpr unsigned loadStream(unsigned wave) {
   return mostGroupWaves + wave;
@@ -131,8 +136,11 @@ private:
   template <unsigned words>
   bool touchQuietReads(const LdsOperation &operation, const LdsPlaces &places);
   bool touchQuietReads(const LdsOperation &operation, const LdsPlaces &places);
+  template <LdsAccess access, unsigned words>
+  bool touchQuietWrites(const LdsOperation &operation, const LdsPlaces &places);
   template <LdsAccess access>
   bool touchQuietWrites(const LdsOperation &operation, const LdsPlaces &places);
+  bool areAllWritesOver(const LdsOperation &operation, bool reading) const;
   bool areOver(const LdsOperation &operation, const LdsPlaces &places, bool reading) const;
   bool areWholeWords(const LdsPlaces &places) const;
   template <LdsAccess access>
@@ -154,10 +162,12 @@ private:
   // each.
   Times written;
   std::vector<Writer> writers;
-  Times reads[mostGroupWaves];   ///< twice the time, plus 1 for a uniform one
-  Times atomics[mostGroupWaves]; ///< empty while there are none
-  std::vector<uint32_t> splits;  ///< of each dword: its first byte's cell, or 0; empty while there are none
-  std::vector<uint32_t> clockOf; ///< of each dword: its place in `clocks` plus 1
+  Times reads[mostGroupWaves];            ///< twice the time, plus 1 for a uniform one
+  LdsClock lastWritten;                   ///< times of each stream's last write of any cell
+  uint32_t lastRead[mostGroupWaves] = {}; ///< of each wave's last read of any cell
+  Times atomics[mostGroupWaves];          ///< empty while there are none
+  std::vector<uint32_t> splits;           ///< of each dword: its first byte's cell, or 0; empty while there are none
+  std::vector<uint32_t> clockOf;          ///< of each dword: its place in `clocks` plus 1
   std::vector<LdsClock> clocks;
   std::vector<LdsConflict> conflicts;
   std::vector<LdsDoubt> doubts;
