@@ -34,6 +34,8 @@ public:
   virtual uint32_t knownEpoch(uint32_t wave, Stream stream) const = 0;
   /// Whether a scalar load never sees that store, whatever the order.
   virtual bool isHidden(const AccessStamp &store, const AccessStamp &load) const = 0;
+  /// Whether two accesses with a scope need no order: both scopes hold both waves.
+  virtual bool areCoherent(const AccessStamp &before, const AccessStamp &now) const = 0;
   virtual void race(const AccessStamp &before, const AccessStamp &now, uint64_t address) = 0;
 
   bool isBefore(const AccessStamp &stamp) {
