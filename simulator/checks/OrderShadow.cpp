@@ -39,7 +39,7 @@ OrderShadow::Cell OrderShadow::Segment::cellAt(unsigned index) const {
 
 /// One segment, of what the block has seen as a whole; `inSeveral`: more follow at once.
 void OrderShadow::splitInSegments(Block &block, bool inSeveral) {
-  block.segments = inSeveral ? manySegments.emplace_back().data() : &oneSegments.emplace_back();
+  block.segments = new (inSeveral ? manySegments.take() : oneSegments.take()) Segment;
   block.room = inSeveral ? mostSegments : 1;
   block.count = 1;
   if (!block.only.epoch)
@@ -49,7 +49,7 @@ void OrderShadow::splitInSegments(Block &block, bool inSeveral) {
 }
 
 void OrderShadow::splitInCells(Block &block) {
-  Cell *cells = manyCells.emplace_back().data();
+  Cell *cells = manyCells.take();
   unsigned index = 0;
   for (const Segment *segment = block.segments; index < cellsPerBlock; ++segment)
     for (; index < segment->end; ++index)
@@ -68,7 +68,7 @@ bool OrderShadow::cutAt(Block &block, unsigned cell) {
   if (block.count == mostSegments)
     return false;
   if (block.room == 1) {
-    Segment *one = std::exchange(block.segments, manySegments.emplace_back().data());
+    Segment *one = std::exchange(block.segments, manySegments.take());
     block.segments[0] = *one;
     block.room = mostSegments;
   }
