@@ -9,11 +9,10 @@ void LdsShadow::start(uint32_t bytes, uint32_t waveCount) {
   ldsBytes = bytes;
   waves = waveCount;
   now = 0;
-  size_t words = (bytes + 3) / 4;
-  written.assign(words, 0);
-  writers.assign(words, {});
+  written.clear();
+  writers.clear();
   for (uint32_t wave = 0; wave < waves; ++wave) {
-    reads[wave].assign(words, 0);
+    reads[wave].clear();
     atomics[wave].clear();
   }
   splits.clear();
@@ -27,9 +26,35 @@ void LdsShadow::start(uint32_t bytes, uint32_t waveCount) {
   std::fill(std::begin(lastRead), std::end(lastRead), 0);
 }
 
+void LdsShadow::growTo(size_t words) {
+  written.resize(words);
+  writers.resize(words);
+  for (uint32_t wave = 0; wave < waves; ++wave) {
+    reads[wave].resize(words);
+    if (!atomics[wave].empty())
+      atomics[wave].resize(words);
+  }
+}
+
+/// From here on these places have cells.
+void LdsShadow::reach(const LdsPlaces &places) {
+  size_t all = (ldsBytes + 3) / 4;
+  if (written.size() >= all)
+    return;
+  uint64_t last = 0;
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    last = std::max(last, places.address[lane] & -(places.lanes >> lane & 1));
+  size_t words = (std::min<uint64_t>(last, ldsBytes) + places.bytes + 3) / 4;
+  constexpr size_t least = 2048; // of small LDS, nothing is copied
+  if (words > written.size())
+    growTo(std::min(all, std::max({words, 2 * written.size(), least})));
+}
+
 size_t LdsShadow::splitInBytes(size_t word) {
-  if (splits.empty())
+  if (splits.empty()) {
     splits.resize((ldsBytes + 3) / 4);
+    growTo(splits.size());
+  }
   if (splits[word])
     return splits[word];
   size_t first = writers.size();
@@ -112,10 +137,16 @@ bool LdsShadow::checkWriter(const LdsOperation &operation, size_t cell, const Pi
   return true;
 }
 
+void LdsShadow::listReaders(const LdsOperation &operation) {
+  readerCount = 0;
+  for (uint32_t wave = 0; wave < waves; ++wave)
+    if (lastRead[wave] > operation.before.over[wave])
+      readers[readerCount++] = wave;
+}
+
 void LdsShadow::checkReads(const LdsOperation &operation, size_t cell, const Piece &piece) {
-  for (uint32_t wave = 0; wave < waves; ++wave) {
-    if (lastRead[wave] <= operation.before.over[wave]) // what another line of memory says would be the same
-      continue;
+  for (uint32_t i = 0; i < readerCount; ++i) { // what others say of each cell would be the same
+    uint32_t wave = readers[i];
     uint32_t time = reads[wave][cell] >> 1;
     bool uniform = reads[wave][cell] & 1;
     // What reads one place over and over until an atomic operation changes it is synchronised by that.
@@ -340,10 +371,9 @@ bool LdsShadow::touchQuietWrites(const LdsOperation &operation, const LdsPlaces 
   return false;
 }
 
-/// Reads of whole words, wherever each lane reads, all of whose writes are over. False when it is not so; then the
-/// lanes are looked at one by one, and what is noted already is noted again.
+/// Reads of whole words, wherever each lane reads.
 template <unsigned words>
-bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &places) {
+void LdsShadow::touchWholeReads(const LdsOperation &operation, const LdsPlaces &places) {
   using Times = uint32_t __attribute__((ext_vector_type(words)));
   uint32_t *read = reads[operation.wave].data();
   const uint32_t *write = written.data();
@@ -357,26 +387,46 @@ bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &
   };
   if (areAllWritesOver(operation, true)) {
     forLanes(places, note);
-    return true;
+    return;
   }
   forLanes(places, noteAndLook);
-  return __builtin_reduce_max(latest) <= operation.floor || areOver(operation, places, true);
+  if (__builtin_reduce_max(latest) > operation.floor && !areOver(operation, places, true))
+    addRacesOfReads(operation, places);
 }
 
-bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &places) {
+/// False, and nothing is done, where lanes have to be looked at one by one.
+bool LdsShadow::touchWholeReads(const LdsOperation &operation, const LdsPlaces &places) {
   if (!atomics[0].empty() || !areWholeWords(places))
     return false;
   switch (places.bytes) {
   case 4:
-    return touchQuietReads<1>(operation, places);
+    touchWholeReads<1>(operation, places);
+    return true;
   case 8:
-    return touchQuietReads<2>(operation, places);
+    touchWholeReads<2>(operation, places);
+    return true;
   case 12:
-    return touchQuietReads<3>(operation, places);
+    touchWholeReads<3>(operation, places);
+    return true;
   case 16:
-    return touchQuietReads<4>(operation, places);
+    touchWholeReads<4>(operation, places);
+    return true;
   }
   return false;
+}
+
+/// Of reads of whole words that are noted already. Of each stream the youngest write counts, so that the others need no
+/// report.
+void LdsShadow::addRacesOfReads(const LdsOperation &operation, const LdsPlaces &places) {
+  uint32_t youngest[2 * mostGroupWaves];
+  std::copy(operation.before.over.begin(), operation.before.over.end(), youngest);
+  forCells(places, [&](unsigned lane, unsigned word, size_t cell) {
+    uint32_t time = written[cell];
+    if (time <= operation.floor || time <= youngest[writers[cell].stream])
+      return;
+    youngest[writers[cell].stream] = time;
+    checkAgainst(operation, writers[cell], time, {lane, uint32_t(places.address[lane]) + 4 * word, 4, nullptr});
+  });
 }
 
 template <LdsAccess access>
@@ -414,11 +464,12 @@ void LdsShadow::touchAs(const LdsOperation &operation, const LdsPlaces &places) 
       atomics[wave].resize(writers.size());
   if (touchRow<access>(operation, places))
     return;
-  if (access == LdsAccess::Read && touchQuietReads(operation, places))
+  if (access == LdsAccess::Read && touchWholeReads(operation, places))
     return;
   if constexpr (access == LdsAccess::Write || access == LdsAccess::Load)
     if (touchQuietWrites<access>(operation, places))
       return;
+  listReaders(operation);
   uint64_t last = ~uint64_t(0);
   for (uint64_t rest = places.lanes; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
@@ -429,6 +480,7 @@ void LdsShadow::touchAs(const LdsOperation &operation, const LdsPlaces &places) 
 }
 
 void LdsShadow::touch(const LdsOperation &operation, const LdsPlaces &places) {
+  reach(places);
   switch (operation.access) {
   case LdsAccess::Read:
     touchAs<LdsAccess::Read>(operation, places);
@@ -453,7 +505,7 @@ bool LdsShadow::hasAtomicAfter(uint64_t address, uint32_t wave, uint32_t time) c
   if (address >= ldsBytes || atomics[wave].empty())
     return false;
   size_t cell = splits.empty() || !splits[address / 4] ? address / 4 : splits[address / 4] + (address & 3);
-  return atomics[wave][cell] > time;
+  return cell < atomics[wave].size() && atomics[wave][cell] > time;
 }
 
 LdsClock *LdsShadow::clockAt(uint64_t address) {
