@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The program: one verb, and the exit code of what went wrong.
 #include "api/Heddle.h"
+#include "tools/Heap.h"
 #include "tools/Output.h"
 #include "tools/Program.h"
 #include "tools/Ranks.h"
@@ -8,6 +9,7 @@
 #include <new>
 
 int main(int count, char **words) {
+  heddle::reserveHeap();
   std::signal(SIGPIPE, SIG_IGN); // a closed pipe is seen where it is written
   try {
     heddle::useSimulatedDevices();

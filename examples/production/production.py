@@ -44,7 +44,7 @@ def parse_options():
     parser.add_argument("--own", action="store_true", help="kernels of ours, compiled with clang-22; no folder is needed")
     parser.add_argument("--list", action="store_true", help="the labels, families, objects and tolerances, and the kernels of each family")
     parser.add_argument("--commands", action="store_true", help="print the `heddle` commands of the kernels, and run nothing")
-    parser.add_argument("--rates", action="store_true", help="how fast some of AITER's kernels run with and without checks")
+    parser.add_argument("--rates", action="store_true", help="how fast one of AITER's kernels of each family runs with and without checks")
     parser.add_argument("--waits", type=int, metavar="N", help="change N waits to the exact counts of `heddle inspect --waits`, and beyond")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of waits (1)")
     parser.add_argument("--json", action="store_true", help="the outcomes as JSON")

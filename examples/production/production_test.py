@@ -12,6 +12,7 @@ sys.path.insert(0, FOLDER)
 import kinds  # noqa: E402
 import own  # noqa: E402
 import production as production_program  # noqa: E402
+import rates  # noqa: E402
 import waits  # noqa: E402
 from description import Launch  # noqa: E402
 from runner import RunError, Runner, Settings  # noqa: E402
@@ -72,6 +73,10 @@ class OwnKernels(unittest.TestCase):
     def test_every_kernel_has_a_family(self):
         for kernel in production_program.described_kernels(False):
             self.assertIn(kinds.kind_of(kernel), {*kinds.KINDS, "persistent forms", "all-reduce with norm"}, kernel.label)
+
+    def test_one_kernel_of_each_family_is_measured(self):
+        measured = [kinds.kind_of(kernel) for kernel in rates.kernels()]
+        self.assertEqual(sorted(measured), sorted({kinds.kind_of(kernel) for kernel in production_program.described_kernels(False)}))
 
 
 class Waits(unittest.TestCase):

@@ -75,10 +75,12 @@ QuickPlan quickPlanOf(const Instruction &instruction) {
   for (unsigned word = 0; word < RegisterSet::wordCount; ++word) {
     if (!all.words[word])
       continue;
-    if (plan.count == std::size(plan.words))
+    if (plan.count == QuickPlan::mostWords) {
       plan.maySkip = false;
-    else
-      plan.words[plan.count++] = {all.words[word], word};
+      continue;
+    }
+    plan.bits[plan.count] = all.words[word];
+    plan.words[plan.count++] = uint8_t(word);
   }
   return plan;
 }
@@ -91,8 +93,8 @@ bool Checks::hasNothingToDo(const Wave &wave, const QuickPlan &plan) const {
   const PoisonRegisters &poisoned = *wave.checks->poison.registers;
   uint64_t any = plan.namesScc && poisoned.scc;
   for (unsigned i = 0; i < plan.count; ++i) {
-    unsigned word = plan.words[i].number;
-    any |= plan.words[i].bits & (loads.words[word] | poisoned.maybe.words[word]);
+    unsigned word = plan.words[i];
+    any |= plan.bits[i] & (loads.words[word] | poisoned.maybe.words[word]);
   }
   return !any;
 }
@@ -102,6 +104,7 @@ void Checks::beforeInstruction(Wave &wave, const Instruction &instruction) {
   clock.now.cycles += clock.issue;
   ++clock.now.instructions;
   const QuickPlan &plan = quickPlans.of(instruction);
+  quickPlans.prefetchNext(instruction);
   clock.issue = plan.issueCycles;
   if (hasNothingToDo(wave, plan))
     return;

@@ -25,17 +25,16 @@ struct WaveChecks {
 
 /// What decides that no check has anything to do with an instruction, as is the case for most: none of its registers
 /// has a load in flight or is uninitialised.
-struct QuickPlan {
-  struct Word {
-    uint64_t bits = 0;
-    uint32_t number = 0; ///< in a RegisterSet
-  };
-  uint32_t issueCycles = 0;
-  bool maySkip = false; ///< else it has to be looked at anyway
+struct alignas(64) QuickPlan {
+  static constexpr unsigned mostWords = 6;
+  uint64_t bits[mostWords] = {};
+  uint8_t words[mostWords] = {}; ///< the bits' numbers in a RegisterSet
+  uint8_t count = 0;             ///< of words
+  bool maySkip = false;          ///< else it has to be looked at anyway
   bool namesScc = false;
-  uint8_t count = 0; ///< of words
-  Word words[6];
+  uint32_t issueCycles = 0;
 };
+static_assert(sizeof(QuickPlan) == 64); // one line of the processor's cache
 QuickPlan quickPlanOf(const Instruction &instruction);
 
 class Checks : public Watcher {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which accesses of other waves are ordered before something: a vector clock with entries only for those waves of which
-// anything is known. Cheap to copy.
+// anything is known. A copy costs no allocation.
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace heddle::simulator {
@@ -19,12 +19,28 @@ enum class Stream : uint8_t {
 };
 inline constexpr unsigned streamCount = 4;
 
+/// Not to be shared between threads, copies of one another included.
 class Knowledge {
 public:
   struct Entry {
     uint32_t id;    ///< wave number * streamCount + stream
     uint32_t epoch; ///< everything up to it is known
   };
+
+  Knowledge() = default;
+  Knowledge(const Knowledge &other) : block(other.block) {
+    if (block)
+      ++block->references;
+  }
+  Knowledge(Knowledge &&other) noexcept : block(std::exchange(other.block, nullptr)) {}
+  Knowledge &operator=(Knowledge other) noexcept {
+    std::swap(block, other.block);
+    return *this;
+  }
+  ~Knowledge() {
+    if (block && --block->references == 0)
+      Block::give(block);
+  }
 
   /// The entry whose epoch is a time: everything of launches that had ended by then is known.
   static constexpr uint32_t endedLaunches = ~0u;
@@ -38,7 +54,23 @@ public:
   std::vector<Entry> of(const std::function<bool(uint32_t wave)> &isWanted) const;
 
 private:
-  std::shared_ptr<const std::vector<Entry>> entries; ///< sorted by id; null is empty
+  /// Entries, sorted by id, that Knowledge objects share; only one of a single owner is changed.
+  struct Block {
+    uint32_t references = 1, count = 0;
+    uint32_t sizeClass = 0; ///< which has room for 8 << sizeClass entries
+    Block *next = nullptr;  ///< of those that are free
+    Entry *entries() { return reinterpret_cast<Entry *>(this + 1); }
+    std::span<Entry> all() { return {entries(), count}; }
+    static Block *take(size_t count);
+    static void give(Block *block);
+  };
+  struct FreeBlocks;
+
+  std::span<const Entry> entries() const {
+    return block ? std::span<const Entry>(block->all()) : std::span<const Entry>();
+  }
+
+  Block *block = nullptr; ///< null is empty
 };
 
 } // namespace heddle::simulator

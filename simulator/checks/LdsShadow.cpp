@@ -9,11 +9,10 @@ void LdsShadow::start(uint32_t bytes, uint32_t waveCount) {
   ldsBytes = bytes;
   waves = waveCount;
   now = 0;
-  size_t words = (bytes + 3) / 4;
-  written.assign(words, 0);
-  writers.assign(words, {});
+  written.clear();
+  writers.clear();
   for (uint32_t wave = 0; wave < waves; ++wave) {
-    reads[wave].assign(words, 0);
+    reads[wave].clear();
     atomics[wave].clear();
   }
   splits.clear();
@@ -23,11 +22,39 @@ void LdsShadow::start(uint32_t bytes, uint32_t waveCount) {
   doubts.clear();
   twins.clear();
   twinCount = lastTwin = 0;
+  lastWritten.over.fill(0);
+  std::fill(std::begin(lastRead), std::end(lastRead), 0);
+}
+
+void LdsShadow::growTo(size_t words) {
+  written.resize(words);
+  writers.resize(words);
+  for (uint32_t wave = 0; wave < waves; ++wave) {
+    reads[wave].resize(words);
+    if (!atomics[wave].empty())
+      atomics[wave].resize(words);
+  }
+}
+
+/// From here on these places have cells.
+void LdsShadow::reach(const LdsPlaces &places) {
+  size_t all = (ldsBytes + 3) / 4;
+  if (written.size() >= all)
+    return;
+  uint64_t last = 0;
+  for (unsigned lane = 0; lane < waveLanes; ++lane)
+    last = std::max(last, places.address[lane] & -(places.lanes >> lane & 1));
+  size_t words = (std::min<uint64_t>(last, ldsBytes) + places.bytes + 3) / 4;
+  constexpr size_t least = 2048; // of small LDS, nothing is copied
+  if (words > written.size())
+    growTo(std::min(all, std::max({words, 2 * written.size(), least})));
 }
 
 size_t LdsShadow::splitInBytes(size_t word) {
-  if (splits.empty())
+  if (splits.empty()) {
     splits.resize((ldsBytes + 3) / 4);
+    growTo(splits.size());
+  }
   if (splits[word])
     return splits[word];
   size_t first = writers.size();
@@ -110,8 +137,16 @@ bool LdsShadow::checkWriter(const LdsOperation &operation, size_t cell, const Pi
   return true;
 }
 
+void LdsShadow::listReaders(const LdsOperation &operation) {
+  readerCount = 0;
+  for (uint32_t wave = 0; wave < waves; ++wave)
+    if (lastRead[wave] > operation.before.over[wave])
+      readers[readerCount++] = wave;
+}
+
 void LdsShadow::checkReads(const LdsOperation &operation, size_t cell, const Piece &piece) {
-  for (uint32_t wave = 0; wave < waves; ++wave) {
+  for (uint32_t i = 0; i < readerCount; ++i) { // what others say of each cell would be the same
+    uint32_t wave = readers[i];
     uint32_t time = reads[wave][cell] >> 1;
     bool uniform = reads[wave][cell] & 1;
     // What reads one place over and over until an atomic operation changes it is synchronised by that.
@@ -171,10 +206,19 @@ static bool anyAbove(const std::vector<uint32_t> &times, size_t first, size_t co
   return above;
 }
 
+/// Whether all writes, of whatever cell, are over for this operation, and, unless it reads, none has twins: then no
+/// cell has to be asked.
+bool LdsShadow::areAllWritesOver(const LdsOperation &operation, bool reading) const {
+  bool isOpen = !reading && lastTwin;
+  for (unsigned stream = 0; stream < lastWritten.over.size(); ++stream) // no early end: vector code
+    isOpen |= lastWritten.over[stream] > operation.before.over[stream];
+  return !isOpen;
+}
+
 /// Whether everything that these cells know is over, for whoever asks or for this operation.
 bool LdsShadow::isQuiet(const LdsOperation &operation, size_t cell, size_t count) const {
   bool reading = operation.access == LdsAccess::Read;
-  if (anyAbove(written, cell, count, operation.floor))
+  if (!areAllWritesOver(operation, reading) && anyAbove(written, cell, count, operation.floor))
     for (size_t i = cell; i < cell + count; ++i)
       if (written[i] > operation.before.over[writers[i].stream] || (writers[i].hasTwins && !reading))
         return false;
@@ -182,7 +226,7 @@ bool LdsShadow::isQuiet(const LdsOperation &operation, size_t cell, size_t count
     uint32_t over = operation.before.over[wave];
     if (over == ~uint32_t(0))
       continue;
-    if (!reading && anyAbove(reads[wave], cell, count, over << 1 | 1))
+    if (!reading && lastRead[wave] > over && anyAbove(reads[wave], cell, count, over << 1 | 1))
       return false;
     if (!atomics[wave].empty() && anyAbove(atomics[wave], cell, count, over))
       return false;
@@ -236,6 +280,17 @@ static void forCells(const LdsPlaces &places, Action action) {
   }
 }
 
+/// Calls `action(address)` for each lane.
+template <typename Action>
+static void forLanes(const LdsPlaces &places, Action action) {
+  if (places.lanes == allLanes)
+    for (unsigned lane = 0; lane < waveLanes; ++lane)
+      action(places.address[lane]);
+  else
+    for (uint64_t rest = places.lanes; rest; rest &= rest - 1)
+      action(places.address[std::countr_zero(rest)]);
+}
+
 /// Whether no lane accesses a part of a word, or what is not there.
 bool LdsShadow::areWholeWords(const LdsPlaces &places) const {
   uint64_t bits = 0; // no address is greater
@@ -254,76 +309,124 @@ bool LdsShadow::areOver(const LdsOperation &operation, const LdsPlaces &places, 
   return all;
 }
 
+/// The latest of the times that `words` cells have where each lane accesses.
+template <unsigned words>
+static uint32_t latestOf(const std::vector<uint32_t> &times, const LdsPlaces &places) {
+  using Times = uint32_t __attribute__((ext_vector_type(words)));
+  Times latest = 0;
+  const uint32_t *first = times.data();
+  forLanes(places, [&](uint64_t address) {
+    Times each = 0; // not all of its bytes: of three there are four
+    std::memcpy(&each, first + address / 4, 4 * words);
+    latest = __builtin_elementwise_max(latest, each);
+  });
+  return __builtin_reduce_max(latest);
+}
+
 /// Writes of whole words, wherever each lane writes, where everything is over that these have seen. False, and nothing
 /// is changed, when it is not so.
-template <LdsAccess access>
+template <LdsAccess access, unsigned words>
 bool LdsShadow::touchQuietWrites(const LdsOperation &operation, const LdsPlaces &places) {
-  if (!atomics[0].empty() || !areWholeWords(places) || !areOver(operation, places, false))
+  bool areOverForAll = !lastTwin && latestOf<words>(written, places) <= operation.floor;
+  if (!areOverForAll && !areOver(operation, places, false))
     return false;
   for (uint32_t wave = 0; wave < waves; ++wave) {
-    uint32_t over = operation.before.over[wave], above = 0;
-    if (over == ~uint32_t(0))
-      continue;
-    const uint32_t *read = reads[wave].data();
-    forCells(places, [&](unsigned, unsigned, size_t cell) { above |= read[cell] > (over << 1 | 1); });
-    if (above)
+    uint32_t over = operation.before.over[wave];
+    if (lastRead[wave] > over && latestOf<words>(reads[wave], places) > (over << 1 | 1))
       return false;
   }
-  uint8_t stream = uint8_t(access == LdsAccess::Load ? loadStream(operation.wave) : operation.wave);
-  uint64_t last = ~uint64_t(0), current = last;
-  unsigned lastLane = waveLanes;
-  forCells(places, [&](unsigned lane, unsigned word, size_t cell) {
-    if (lane != lastLane)
-      last = current, current = places.address[lane], lastLane = lane;
-    if (current == last) // the first of lanes at one place is named
-      return;
-    written[cell] = operation.time;
-    writers[cell] = {.stream = stream,
-                     .lane = uint8_t(lane),
-                     .uniform = operation.uniform,
-                     .hasValue = places.data != nullptr,
-                     .value = places.data ? places.data[word * waveLanes + lane] : 0};
-  });
+  Writer writer = {.stream = uint8_t(access == LdsAccess::Load ? loadStream(operation.wave) : operation.wave),
+                   .uniform = operation.uniform,
+                   .hasValue = places.data != nullptr};
+  uint64_t last = ~uint64_t(0);
+  for (uint64_t rest = places.lanes; rest; rest &= rest - 1) {
+    unsigned lane = unsigned(std::countr_zero(rest));
+    uint64_t address = places.address[lane];
+    if (std::exchange(last, address) == address) // the first of lanes at one place is named
+      continue;
+    writer.lane = uint8_t(lane);
+    for (unsigned word = 0; word < words; ++word) {
+      written[address / 4 + word] = operation.time;
+      writer.value = places.data ? places.data[word * waveLanes + lane] : 0;
+      writers[address / 4 + word] = writer;
+    }
+  }
   return true;
 }
 
-/// Reads of whole words, wherever each lane reads, all of whose writes are over. False when it is not so; then the
-/// lanes are looked at one by one, and what is noted already is noted again.
-template <unsigned words>
-bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &places) {
-  using Times = uint32_t __attribute__((ext_vector_type(words)));
-  uint32_t *read = reads[operation.wave].data();
-  const uint32_t *write = written.data();
-  Times mark = operation.time << 1 | operation.uniform, latest = 0;
-  auto note = [&](uint64_t address) {
-    Times times; // not all of its bytes: of three there are four
-    std::memcpy(&times, write + address / 4, 4 * words);
-    latest = __builtin_elementwise_max(latest, times);
-    std::memcpy(read + address / 4, &mark, 4 * words);
-  };
-  if (places.lanes == allLanes)
-    for (unsigned lane = 0; lane < waveLanes; ++lane)
-      note(places.address[lane]);
-  else
-    for (uint64_t rest = places.lanes; rest; rest &= rest - 1)
-      note(places.address[std::countr_zero(rest)]);
-  return __builtin_reduce_max(latest) <= operation.floor || areOver(operation, places, true);
-}
-
-bool LdsShadow::touchQuietReads(const LdsOperation &operation, const LdsPlaces &places) {
+template <LdsAccess access>
+bool LdsShadow::touchQuietWrites(const LdsOperation &operation, const LdsPlaces &places) {
   if (!atomics[0].empty() || !areWholeWords(places))
     return false;
   switch (places.bytes) {
   case 4:
-    return touchQuietReads<1>(operation, places);
+    return touchQuietWrites<access, 1>(operation, places);
   case 8:
-    return touchQuietReads<2>(operation, places);
+    return touchQuietWrites<access, 2>(operation, places);
   case 12:
-    return touchQuietReads<3>(operation, places);
+    return touchQuietWrites<access, 3>(operation, places);
   case 16:
-    return touchQuietReads<4>(operation, places);
+    return touchQuietWrites<access, 4>(operation, places);
   }
   return false;
+}
+
+/// Reads of whole words, wherever each lane reads.
+template <unsigned words>
+void LdsShadow::touchWholeReads(const LdsOperation &operation, const LdsPlaces &places) {
+  using Times = uint32_t __attribute__((ext_vector_type(words)));
+  uint32_t *read = reads[operation.wave].data();
+  const uint32_t *write = written.data();
+  Times mark = operation.time << 1 | operation.uniform, latest = 0;
+  auto note = [&](uint64_t address) { std::memcpy(read + address / 4, &mark, 4 * words); };
+  auto noteAndLook = [&](uint64_t address) {
+    Times times; // not all of its bytes: of three there are four
+    std::memcpy(&times, write + address / 4, 4 * words);
+    latest = __builtin_elementwise_max(latest, times);
+    note(address);
+  };
+  if (areAllWritesOver(operation, true)) {
+    forLanes(places, note);
+    return;
+  }
+  forLanes(places, noteAndLook);
+  if (__builtin_reduce_max(latest) > operation.floor && !areOver(operation, places, true))
+    addRacesOfReads(operation, places);
+}
+
+/// False, and nothing is done, where lanes have to be looked at one by one.
+bool LdsShadow::touchWholeReads(const LdsOperation &operation, const LdsPlaces &places) {
+  if (!atomics[0].empty() || !areWholeWords(places))
+    return false;
+  switch (places.bytes) {
+  case 4:
+    touchWholeReads<1>(operation, places);
+    return true;
+  case 8:
+    touchWholeReads<2>(operation, places);
+    return true;
+  case 12:
+    touchWholeReads<3>(operation, places);
+    return true;
+  case 16:
+    touchWholeReads<4>(operation, places);
+    return true;
+  }
+  return false;
+}
+
+/// Of reads of whole words that are noted already. Of each stream the youngest write counts, so that the others need no
+/// report.
+void LdsShadow::addRacesOfReads(const LdsOperation &operation, const LdsPlaces &places) {
+  uint32_t youngest[2 * mostGroupWaves];
+  std::copy(operation.before.over.begin(), operation.before.over.end(), youngest);
+  forCells(places, [&](unsigned lane, unsigned word, size_t cell) {
+    uint32_t time = written[cell];
+    if (time <= operation.floor || time <= youngest[writers[cell].stream])
+      return;
+    youngest[writers[cell].stream] = time;
+    checkAgainst(operation, writers[cell], time, {lane, uint32_t(places.address[lane]) + 4 * word, 4, nullptr});
+  });
 }
 
 template <LdsAccess access>
@@ -361,11 +464,12 @@ void LdsShadow::touchAs(const LdsOperation &operation, const LdsPlaces &places) 
       atomics[wave].resize(writers.size());
   if (touchRow<access>(operation, places))
     return;
-  if (access == LdsAccess::Read && touchQuietReads(operation, places))
+  if (access == LdsAccess::Read && touchWholeReads(operation, places))
     return;
   if constexpr (access == LdsAccess::Write || access == LdsAccess::Load)
     if (touchQuietWrites<access>(operation, places))
       return;
+  listReaders(operation);
   uint64_t last = ~uint64_t(0);
   for (uint64_t rest = places.lanes; rest; rest &= rest - 1) {
     unsigned lane = unsigned(std::countr_zero(rest));
@@ -376,15 +480,22 @@ void LdsShadow::touchAs(const LdsOperation &operation, const LdsPlaces &places) 
 }
 
 void LdsShadow::touch(const LdsOperation &operation, const LdsPlaces &places) {
+  reach(places);
   switch (operation.access) {
   case LdsAccess::Read:
-    return touchAs<LdsAccess::Read>(operation, places);
+    touchAs<LdsAccess::Read>(operation, places);
+    lastRead[operation.wave] = operation.time;
+    return;
   case LdsAccess::Write:
-    return touchAs<LdsAccess::Write>(operation, places);
+    touchAs<LdsAccess::Write>(operation, places);
+    lastWritten.over[operation.wave] = operation.time;
+    return;
   case LdsAccess::Atomic:
     return touchAs<LdsAccess::Atomic>(operation, places);
   case LdsAccess::Load:
-    return touchAs<LdsAccess::Load>(operation, places);
+    touchAs<LdsAccess::Load>(operation, places);
+    lastWritten.over[loadStream(operation.wave)] = operation.time;
+    return;
   }
 }
 
@@ -394,7 +505,7 @@ bool LdsShadow::hasAtomicAfter(uint64_t address, uint32_t wave, uint32_t time) c
   if (address >= ldsBytes || atomics[wave].empty())
     return false;
   size_t cell = splits.empty() || !splits[address / 4] ? address / 4 : splits[address / 4] + (address & 3);
-  return atomics[wave][cell] > time;
+  return cell < atomics[wave].size() && atomics[wave][cell] > time;
 }
 
 LdsClock *LdsShadow::clockAt(uint64_t address) {

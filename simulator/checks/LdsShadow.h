@@ -23,7 +23,12 @@ struct LdsClock {
       over[i] = std::max(over[i], other.over[i]);
   }
   /// What is not later than this is over in all streams.
-  uint32_t floor() const { return *std::min_element(over.begin(), over.end()); }
+  uint32_t floor() const {
+    uint32_t least = over[0];
+    for (uint32_t time : over) // no search for where it is: vector code
+      least = std::min(least, time);
+    return least;
+  }
 };
 constexpr unsigned loadStream(unsigned wave) {
   return mostGroupWaves + wave;
@@ -129,10 +134,14 @@ private:
   template <LdsAccess access>
   bool touchRow(const LdsOperation &operation, const LdsPlaces &places);
   template <unsigned words>
-  bool touchQuietReads(const LdsOperation &operation, const LdsPlaces &places);
-  bool touchQuietReads(const LdsOperation &operation, const LdsPlaces &places);
+  void touchWholeReads(const LdsOperation &operation, const LdsPlaces &places);
+  bool touchWholeReads(const LdsOperation &operation, const LdsPlaces &places);
+  void addRacesOfReads(const LdsOperation &operation, const LdsPlaces &places);
+  template <LdsAccess access, unsigned words>
+  bool touchQuietWrites(const LdsOperation &operation, const LdsPlaces &places);
   template <LdsAccess access>
   bool touchQuietWrites(const LdsOperation &operation, const LdsPlaces &places);
+  bool areAllWritesOver(const LdsOperation &operation, bool reading) const;
   bool areOver(const LdsOperation &operation, const LdsPlaces &places, bool reading) const;
   bool areWholeWords(const LdsPlaces &places) const;
   template <LdsAccess access>
@@ -143,18 +152,26 @@ private:
   void touchCell(const LdsOperation &operation, size_t cell, const Piece &piece);
   bool checkWriter(const LdsOperation &operation, size_t cell, const Piece &piece);
   bool checkAgainst(const LdsOperation &operation, const Writer &writer, uint32_t time, const Piece &piece);
+  void listReaders(const LdsOperation &operation);
   void checkReads(const LdsOperation &operation, size_t cell, const Piece &piece);
   void checkAtomics(const LdsOperation &operation, size_t cell, const Piece &piece);
   bool isQuiet(const LdsOperation &operation, size_t cell, size_t count) const;
   void add(const LdsConflict &conflict);
   size_t splitInBytes(size_t word);
+  void reach(const LdsPlaces &places);
+  void growTo(size_t words);
 
   uint32_t ldsBytes = 0, waves = 0;
   // A cell is a dword of LDS; one that is accessed by smaller pieces has four more cells behind all dwords, a byte
-  // each.
+  // each. Until then there are cells up to the last dword that was accessed, and some more: many kernels use little of
+  // the LDS that they ask for.
   Times written;
   std::vector<Writer> writers;
-  Times reads[mostGroupWaves];   ///< twice the time, plus 1 for a uniform one
+  Times reads[mostGroupWaves];            ///< twice the time, plus 1 for a uniform one
+  LdsClock lastWritten;                   ///< times of each stream's last write of any cell
+  uint32_t lastRead[mostGroupWaves] = {}; ///< of each wave's last read of any cell
+  uint32_t readers[mostGroupWaves] = {};  ///< waves some of whose reads may not be over for the operation under way
+  uint32_t readerCount = 0;
   Times atomics[mostGroupWaves]; ///< empty while there are none
   std::vector<uint32_t> splits;  ///< of each dword: its first byte's cell, or 0; empty while there are none
   std::vector<uint32_t> clockOf; ///< of each dword: its place in `clocks` plus 1

@@ -150,19 +150,18 @@ OrderCheck::ReleaseRef OrderCheck::makeRelease(const Wave &wave, const WaveState
   release->wave = wave.number;
   release->group = waves[wave.number].group;
   release->device = wave.workgroup->device;
-  release->workgroup = state.known;
-  release->workgroup.join(entriesOf(wave.number, toWorkgroup(state)));
-  if (scope >= Scope::Agent) {
-    release->agent = state.agent;
-    release->agent.join(entriesOf(wave.number, withItself(state.toAgent, access)));
-  }
-  if (scope == Scope::System) {
-    release->system = state.system;
-    release->system.join(entriesOf(wave.number, withItself(state.toSystem, access)));
-  }
-  release->all = state.all;
-  release->all.join(entriesOf(wave.number, state.issued));
+  release->workgroup = {state.known, toWorkgroup(state)};
+  if (scope >= Scope::Agent)
+    release->agent = {state.agent, withItself(state.toAgent, access)};
+  if (scope == Scope::System)
+    release->system = {state.system, withItself(state.toSystem, access)};
+  release->all = {state.all, state.issued};
   return release;
+}
+
+void OrderCheck::Release::addTo(Knowledge &knowledge, const Part &part) const {
+  knowledge.join(part.others);
+  knowledge.join(entriesOf(wave, part.own));
 }
 
 /// A read of `scope` is complete that has found releases.
@@ -173,17 +172,17 @@ void OrderCheck::join(WaveState &state, const Wave &wave, const Outstanding &req
     if (release->wave == wave.number)
       continue;
     if (release->group == waves[wave.number].group)
-      state.known.join(release->workgroup);
+      release->addTo(state.known, release->workgroup);
     if (release->device == wave.workgroup->device && scope >= Scope::Agent) {
-      state.seenAgent.join(release->agent);
-      state.agent.join(release->agent);
+      release->addTo(state.seenAgent, release->agent);
+      release->addTo(state.agent, release->agent);
     }
     if (scope == Scope::System) {
-      state.seenSystem.join(release->system);
-      state.system.join(release->system);
-      state.agent.join(release->system);
+      release->addTo(state.seenSystem, release->system);
+      release->addTo(state.system, release->system);
+      release->addTo(state.agent, release->system);
     }
-    state.all.join(release->all);
+    release->addTo(state.all, release->all);
   }
 }
 
@@ -275,11 +274,11 @@ private:
 OrderCheck::ReleaseRef OrderCheck::mergeReleases(const Release &own, const Release &before) {
   auto both = std::make_shared<Release>(own);
   if (before.group == both->group)
-    both->workgroup.join(before.workgroup);
+    before.addTo(both->workgroup.others, before.workgroup);
   if (before.device == both->device)
-    both->agent.join(before.agent);
-  both->system.join(before.system);
-  both->all.join(before.all);
+    before.addTo(both->agent.others, before.agent);
+  before.addTo(both->system.others, before.system);
+  before.addTo(both->all.others, before.all);
   return both;
 }
 
@@ -506,6 +505,9 @@ public:
   }
   bool isHidden(const Stamp &store, const Stamp &load) const override {
     return check.waves[store.wave].launch == launch && !(store.inScalarCache && store.wave == load.wave);
+  }
+  bool areCoherent(const Stamp &before, const Stamp &now) const override {
+    return std::min(before.scope, now.scope) >= uint8_t(check.scopeOfBoth(before.wave, now.wave));
   }
   void race(const Stamp &before, const Stamp &now, uint64_t address) override {
     check.reportRace(wave, before, now, address);

@@ -22,14 +22,20 @@ namespace heddle::simulator {
 
 class OrderCheck final : public Watcher {
 public:
-  /// What a wave had published when it wrote.
+  using Epochs = std::array<uint32_t, streamCount>;
+  /// What a wave had published when it wrote. Its own accesses, of which each release has newer ones, are kept apart
+  /// from what it knew of others', so that making one copies no entries: the waves that find it join the two.
   struct Release {
+    struct Part {
+      Knowledge others;
+      Epochs own = {};
+    };
     uint32_t wave = 0, group = 0, device = 0; ///< numbers of the writer's
-    Knowledge workgroup, agent, system;
-    Knowledge all; ///< had everything been written back and waited for, to say what is missing
+    Part workgroup, agent, system;
+    Part all; ///< had everything been written back and waited for, to say what is missing
+    void addTo(Knowledge &knowledge, const Part &part) const;
   };
   using ReleaseRef = std::shared_ptr<const Release>;
-  using Epochs = std::array<uint32_t, streamCount>;
 
   /// What accesses with a scope, and write-backs, carry.
   struct Carried {
@@ -140,6 +146,7 @@ private:
   void settleDoubts(uint32_t wave, uint64_t address);
   void reportRace(const Wave &wave, const Stamp &before, const Stamp &now, uint64_t address);
   Likelihood likelihoodOf(const Wave &wave, const Stamp &before, const Stamp &now, Check check) const;
+  Scope scopeOfBoth(uint32_t first, uint32_t second) const;
   std::optional<bool> storedTheSame(const Stamp &before, const Stamp &now, uint64_t address) const;
   std::string whatIsMissing(const WaveState &state, const Stamp &before, const Stamp &now) const;
   uint32_t indexOf(const Instruction &instruction);

@@ -49,14 +49,18 @@ Likelihood OrderCheck::likelihoodOf(const Wave &wave, const Stamp &before, const
   return Likelihood::withoutBarrier(apartSinceBarrier(earlier.clock, found->when, wave.checks->clock));
 }
 
+/// The narrowest scope that holds both waves.
+Scope OrderCheck::scopeOfBoth(uint32_t first, uint32_t second) const {
+  if (waves[first].group == waves[second].group)
+    return Scope::Workgroup;
+  return waves[first].site.device == waves[second].site.device ? Scope::Agent : Scope::System;
+}
+
 void OrderCheck::reportRace(const Wave &wave, const Stamp &before, const Stamp &now, uint64_t address) {
   const WaveState &state = wave.checks->order;
-  bool sameGroup = waves[before.wave].group == waves[now.wave].group;
-  bool sameDevice = waves[before.wave].site.device == waves[now.wave].site.device;
-  Scope needed = sameGroup ? Scope::Workgroup : sameDevice ? Scope::Agent : Scope::System;
+  Scope needed = scopeOfBoth(before.wave, now.wave);
+  bool sameDevice = needed != Scope::System;
   bool areAtomic = before.isAtomic && now.isAtomic;
-  if (areAtomic && Scope(before.scope) >= needed && Scope(now.scope) >= needed)
-    return;
   bool isDoubtful = (!before.writes && now.isAtomic) || (!now.writes && before.isAtomic);
   const Stamp &reader = before.writes ? now : before;
   isDoubtful &= !areAtomic && reader.stream != uint8_t(Stream::ScalarRead) && !waves[reader.wave].ended;

@@ -39,7 +39,7 @@ OrderShadow::Cell OrderShadow::Segment::cellAt(unsigned index) const {
 
 /// One segment, of what the block has seen as a whole; `inSeveral`: more follow at once.
 void OrderShadow::splitInSegments(Block &block, bool inSeveral) {
-  block.segments = inSeveral ? manySegments.emplace_back().data() : &oneSegments.emplace_back();
+  block.segments = new (inSeveral ? manySegments.take() : oneSegments.take()) Segment;
   block.room = inSeveral ? mostSegments : 1;
   block.count = 1;
   if (!block.only.epoch)
@@ -49,7 +49,7 @@ void OrderShadow::splitInSegments(Block &block, bool inSeveral) {
 }
 
 void OrderShadow::splitInCells(Block &block) {
-  Cell *cells = manyCells.emplace_back().data();
+  Cell *cells = manyCells.take();
   unsigned index = 0;
   for (const Segment *segment = block.segments; index < cellsPerBlock; ++segment)
     for (; index < segment->end; ++index)
@@ -68,7 +68,7 @@ bool OrderShadow::cutAt(Block &block, unsigned cell) {
   if (block.count == mostSegments)
     return false;
   if (block.room == 1) {
-    Segment *one = std::exchange(block.segments, manySegments.emplace_back().data());
+    Segment *one = std::exchange(block.segments, manySegments.take());
     block.segments[0] = *one;
     block.room = mostSegments;
   }
@@ -86,8 +86,10 @@ OrderShadow::Relation OrderShadow::relate(AccessJudge &judge, const AccessStamp 
   bool isBefore = other.wave == now.wave || judge.isBefore(other);
   // The scalar cache hears of no store of this launch, not even of the wave's own.
   bool isScalar = now.stream == uint8_t(Stream::ScalarRead) && other.writes;
-  return {overlaps && conflicts && (!isBefore || (isScalar && judge.isHidden(other, now))),
-          isBefore && !(other.bytes & ~now.bytes) && (now.writes || !other.writes)};
+  bool races = overlaps && conflicts && (!isBefore || (isScalar && judge.isHidden(other, now)));
+  if (races && other.isAtomic && now.isAtomic)
+    races = !judge.areCoherent(other, now);
+  return {races, isBefore && !(other.bytes & ~now.bytes) && (now.writes || !other.writes)};
 }
 
 /// What becomes of the stamps of a cell.
@@ -148,6 +150,17 @@ bool OrderShadow::touchWhole(AccessJudge &judge, Block &block, const Touch &touc
 
 /// False, and nothing is changed, when anything races: then each cell has its own report.
 bool OrderShadow::touchSegment(AccessJudge &judge, Segment &segment, const Touch &touch) {
+  if (touch.count == 1) { // as nearly all have: no copy is needed
+    Verdict verdict = judgeStamps(judge, segment, touch.stamps[0]);
+    if (verdict.races)
+      return false;
+    for (unsigned i = 0; i < stampsPerCell && verdict.cleared; ++i)
+      if (verdict.cleared >> i & 1)
+        segment.stamps[i] = {};
+    segment.stamps[verdict.place] = touch.stamps[0];
+    segment.rules[verdict.place] = touch.rule;
+    return true;
+  }
   Segment changed = segment;
   for (unsigned number = 0; number < touch.count; ++number) {
     Verdict verdict = judgeStamps(judge, changed, touch.stamps[number]);
@@ -170,6 +183,13 @@ bool OrderShadow::touchBlock(AccessJudge &judge, Block &block, uint64_t address,
     return false;
   if (!block.count)
     splitInSegments(block, first > 0 || end < cellsPerBlock);
+  if (!block.isInCells) // the cells of a segment, as often
+    for (unsigned index = 0, begin = 0; index < block.count && begin <= first; begin = block.segments[index++].end)
+      if (begin == first && block.segments[index].end == end) {
+        if (touchSegment(judge, block.segments[index], touch))
+          return false;
+        break;
+      }
   if (!block.isInCells && (!cutAt(block, first) || !cutAt(block, end)))
     splitInCells(block);
   if (!block.isInCells) {

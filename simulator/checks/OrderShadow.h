@@ -5,11 +5,11 @@
 #include "simulator/checks/Knowledge.h"
 #include "simulator/memory/LinePool.h"
 #include "simulator/state/Wave.h"
-#include <array>
-#include <deque>
+#include <cstddef>
 #include <memory>
 #include <type_traits>
 #include <unordered_map>
+#include <vector>
 
 namespace heddle::simulator {
 
@@ -34,6 +34,8 @@ public:
   virtual uint32_t knownEpoch(uint32_t wave, Stream stream) const = 0;
   /// Whether a scalar load never sees that store, whatever the order.
   virtual bool isHidden(const AccessStamp &store, const AccessStamp &load) const = 0;
+  /// Whether two accesses with a scope need no order: both scopes hold both waves.
+  virtual bool areCoherent(const AccessStamp &before, const AccessStamp &now) const = 0;
   virtual void race(const AccessStamp &before, const AccessStamp &now, uint64_t address) = 0;
 
   bool isBefore(const AccessStamp &stamp) {
@@ -121,6 +123,33 @@ private:
   static bool touchSegment(AccessJudge &judge, Segment &segment, const Touch &touch);
   static Relation relate(AccessJudge &judge, const AccessStamp &other, const AccessStamp &now);
   static Verdict judgeStamps(AccessJudge &judge, const Cell &cell, const AccessStamp &now);
+  /// Uninitialised arrays of `count`, which lie side by side and end together.
+  template <typename T, std::size_t count>
+  class Arrays {
+  public:
+    T *take() {
+      if (used == perChunk) {
+        chunks.emplace_back(static_cast<std::byte *>(::operator new(sizeof(T) * count * perChunk)));
+        used = 0;
+      }
+      return reinterpret_cast<T *>(chunks.back().get()) + count * used++;
+    }
+    void clear() {
+      chunks.clear();
+      used = perChunk;
+    }
+
+  private:
+    static_assert(std::is_trivially_copyable_v<T> && std::is_trivially_destructible_v<T> &&
+                  alignof(T) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
+    struct Free {
+      void operator()(std::byte *chunk) const { ::operator delete(chunk); }
+    };
+    static constexpr std::size_t perChunk = sizeof(T) * count < 1024 ? 64 : 8;
+    std::vector<std::unique_ptr<std::byte, Free>> chunks;
+    std::size_t used = perChunk; ///< of the last chunk
+  };
+
   void splitInSegments(Block &block, bool inSeveral);
   bool cutAt(Block &block, unsigned cell);
   void splitInCells(Block &block);
@@ -131,9 +160,9 @@ private:
   std::unordered_map<uint64_t, Page *> pages;
   LinePool pool; ///< where they lie
   RecentPage recent[64];
-  std::deque<Segment> oneSegments; ///< that blocks point to
-  std::deque<std::array<Segment, mostSegments>> manySegments;
-  std::deque<std::array<Cell, cellsPerBlock>> manyCells;
+  Arrays<Segment, 1> oneSegments; ///< that blocks point to
+  Arrays<Segment, mostSegments> manySegments;
+  Arrays<Cell, cellsPerBlock> manyCells;
 };
 
 } // namespace heddle::simulator

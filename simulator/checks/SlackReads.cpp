@@ -3,6 +3,7 @@
 #include "simulator/checks/SlackReads.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <utility>
 
 namespace heddle::simulator {
 
@@ -13,11 +14,27 @@ SlackReads::SlackReads(const Findings &findings, AddressSpace &memory) : finding
   });
 }
 
+/// The lowest address that the request may access, and the end of the highest.
+static std::pair<uint64_t, uint64_t> boundsOf(const MemoryRequest &request) {
+  if (request.isScalar())
+    return {request.address[0], request.address[0] + 4 * mostScalarWords};
+  uint64_t first = ~uint64_t(0), last = 0;
+  for (unsigned lane = 0; lane < waveLanes; ++lane) { // no early end: vector code
+    uint64_t isOff = (request.lanes >> lane & 1) - 1;
+    first = std::min(first, request.address[lane] | isOff);
+    last = std::max(last, request.address[lane] & ~isOff);
+  }
+  return {first, last + 4 * mostWordsPerLane};
+}
+
 void SlackReads::issued(Wave &wave, MemoryRequest &request) {
   bool isGlobal = request.space == Space::Global || request.space == Space::Flat;
   if (!isGlobal || !request.readsMemory())
     return;
+  auto [first, end] = boundsOf(request);
   for (Range &range : ranges) {
+    if (first >= range.end || end <= range.begin)
+      continue;
     uint64_t reach = 0;
     forGlobalWords(request, [&](uint64_t address, unsigned bytes) {
       if (address < range.end && address + bytes > range.begin)

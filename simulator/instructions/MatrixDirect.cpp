@@ -270,6 +270,14 @@ HEDDLE_DIRECT inline void addScaledEight(__m256i sums, double rowScale, const do
   std::memcpy(c, &old, sizeof old);
 }
 
+/// Sixteen sums of a row, in quarters, are scaled and added, where all scales are powers of two of f32. Products are
+/// exact then, and the sum of one with an element of C is as if exact before it is rounded, as it is in f64: its parts
+/// are within 53 bits, or so far apart that the larger one is the result.
+HEDDLE_DIRECT inline void addScaledSixteen(__m512i sums, float rowScale, const float *columnScales, float *c) {
+  __m512 scales = _mm512_mul_ps(_mm512_set1_ps(rowScale), _mm512_load_ps(columnScales));
+  _mm512_store_ps(c, _mm512_fmadd_ps(_mm512_cvtepi32_ps(sums), scales, _mm512_load_ps(c)));
+}
+
 /// Which scales an operand has: a register, or the same exponent everywhere.
 struct ScaleSource {
   const uint32_t *lanes;
@@ -294,10 +302,24 @@ HEDDLE_DIRECT void readScales(const ScaleSource &source, double factor, double *
   }
 }
 
-/// Of the lanes of one block.
+/// Of the lanes of one block. `narrowRows` is null where a product of two does not fit f32.
 struct BlockScales {
   const double *rows, *columns;
+  const float *narrowRows, *narrowColumns;
 };
+
+/// The same in f32. Whether all are so near 1 that a product of two of them is a power of two in f32, too.
+HEDDLE_DIRECT bool narrowScales(const double *scales, float *narrow) {
+  constexpr double most = 0x1p62, least = 0x1p-62;
+  __mmask8 areWithin = 0xff;
+  for (unsigned lane = 0; lane < waveLanes; lane += 8) {
+    __m512d eight = _mm512_load_pd(scales + lane);
+    areWithin &= _mm512_cmp_pd_mask(eight, _mm512_set1_pd(least), _CMP_GE_OQ) &
+                 _mm512_cmp_pd_mask(eight, _mm512_set1_pd(most), _CMP_LE_OQ);
+    _mm256_store_ps(narrow + lane, _mm512_cvtpd_ps(eight));
+  }
+  return areWithin == 0xff;
+}
 
 /// One block of 32 along k: [8 words][outer] of A and B.
 template <unsigned outer>
@@ -311,6 +333,13 @@ HEDDLE_DIRECT void addFp4Block(const uint32_t *a, const uint32_t *b, const Block
       for (unsigned each = 0; each < vectors; ++each)
         sums[row][each] = _mm512_set1_epi32(-int(biased[first + row]));
     multiplyWords<outer, rows>(a, b, words, first, sums);
+    if (scales.narrowRows) {
+      for (unsigned row = 0; row < rows; ++row)
+        for (unsigned each = 0; each < vectors; ++each)
+          addScaledSixteen(sums[row][each], scales.narrowRows[first + row], scales.narrowColumns + 16 * each,
+                           c + (first + row) * outer + 16 * each);
+      continue;
+    }
     for (unsigned row = 0; row < rows; ++row)
       for (unsigned each = 0; each < vectors; ++each)
         for (unsigned half = 0; half < 2; ++half)
@@ -331,13 +360,18 @@ HEDDLE_DIRECT void multiplyFp4(const DirectOperands &operands, const ScaleSource
   alignas(64) double rowScales[waveLanes], columnScales[waveLanes];
   readScales(scales[0], 0.25, rowScales); // sums are of products of doubled values
   readScales(scales[1], 1, columnScales);
+  alignas(64) float narrowRows[waveLanes], narrowColumns[waveLanes];
+  bool areNarrow = narrowScales(rowScales, narrowRows) && narrowScales(columnScales, narrowColumns);
   for (unsigned part = 0; part < waveLanes / outer; ++part) {
     alignas(64) uint32_t a[2 * words * outer], b[2 * words * outer];
     for (unsigned word = 0; word < words; ++word) {
       spreadFp4(operands.a[word] + part * outer, outer, outer, tableOfA, a + 2 * word * outer);
       spreadFp4(operands.b[word] + part * outer, outer, outer, tableOfB, b + 2 * word * outer);
     }
-    addFp4Block<outer>(a, b, {rowScales + part * outer, columnScales + part * outer}, c);
+    addFp4Block<outer>(a, b,
+                       {rowScales + part * outer, columnScales + part * outer,
+                        areNarrow ? narrowRows + part * outer : nullptr, narrowColumns + part * outer},
+                       c);
   }
   for (unsigned row = 0; row < outer; ++row)
     std::memcpy(operands.d + operands.offsetsOfD[row], c + row * outer, outer * sizeof(float));

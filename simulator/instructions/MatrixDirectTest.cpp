@@ -72,6 +72,13 @@ protected:
     for (unsigned row = 0; row < 192; ++row)
       for (uint32_t &word : before->v[row])
         word = anyWord();
+    for (unsigned row = 32; row < 34 && scalesAreNear1; ++row)
+      for (uint32_t &word : before->v[row]) {
+        uint8_t bytes[4];
+        for (uint8_t &byte : bytes)
+          byte = uint8_t(127 - 61 + random() % 123);
+        std::memcpy(&word, bytes, 4);
+      }
     std::memset(before->s, 0, sizeof before->s);
     before->mode = 0xF0;
     *plain = *before, *direct = *before;
@@ -89,6 +96,7 @@ protected:
   std::unique_ptr<Wave> before = std::make_unique<Wave>(), plain = std::make_unique<Wave>(),
                         direct = std::make_unique<Wave>();
   std::mt19937 random{11};
+  bool scalesAreNear1 = false;
 };
 
 bool hasDirectWay() {
@@ -128,6 +136,19 @@ TEST_F(MatrixDirectTest, sameBits) {
       done += compare(matrix);
     EXPECT_GT(done, 0u) << "element " << unsigned(matrix.a);
   }
+}
+
+/// Then fp4 is scaled in f32; with one scale of another size it is in f64.
+TEST_F(MatrixDirectTest, sameBitsWithScalesNear1) {
+  if (!hasDirectWay())
+    GTEST_SKIP() << "the processor lacks AVX-512 or its 8-bit dot products";
+  scalesAreNear1 = true;
+  unsigned done = 0;
+  for (int round = 0; round < 400; ++round) {
+    done += compare({{16, 16, 128}, Fp4, Fp4, MatrixKind::Scaled});
+    done += compare({{32, 32, 64}, Fp4, Fp4, MatrixKind::Scaled});
+  }
+  EXPECT_GT(done, 100u);
 }
 
 TEST_F(MatrixDirectTest, othersAreLeft) {

@@ -497,6 +497,7 @@ void Machine::step(Program &program, Wave &wave, uint64_t most) {
         options.trace(wave, instruction);
     wave.pc += instruction.sizeBytes;
     ++wave.executed;
+    program.prefetch(wave.pc);
     if constexpr (watched)
       if (watcher)
         watcher->beforeInstruction(wave, instruction);

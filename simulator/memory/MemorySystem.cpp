@@ -89,7 +89,7 @@ void MemorySystem::forEachCache(Action action) {
     for (Cache &l2 : device->l2)
       action(l2);
     action(device->agreed);
-    for (auto &unit : device->units)
+    for (ComputeUnit *unit : device->usedUnits)
       action(unit->vector), action(unit->scalar);
   }
 }
@@ -119,6 +119,7 @@ void MemorySystem::touchLentInL2(ComputeUnit &unit, Scope scope, uint64_t group,
 
 /// Lines of a group that a unit reads and for which its caches have room.
 void MemorySystem::touchLent(ComputeUnit &unit, Scope scope, uint64_t group, uint64_t lines) {
+  use(unit);
   if (scope <= Scope::Workgroup)
     lines = unit.vector.addLent(group, lines);
   if (lines)
@@ -244,6 +245,7 @@ const uint8_t *MemorySystem::readLine(ComputeUnit &unit, Scope scope, const Allo
       fill(unit.vector, *kept, allocation, bytes);
     return bytes;
   }
+  use(unit);
   if (unit.vector.size() >= limits.vector)
     unit.vector.clear();
   if (hasLentLines(allocation, *unit.device)) {
@@ -282,6 +284,7 @@ void MemorySystem::readScalar(ComputeUnit &unit, Scope scope, uint64_t address, 
     }
     CacheLine *kept = unit.scalar.find(line);
     if (!kept) {
+      use(unit);
       if (unit.scalar.size() >= limits.scalar) {
         writeBackScalar(unit);
         unit.scalar.clear();
@@ -311,6 +314,7 @@ void MemorySystem::writeScalar(ComputeUnit &unit, Scope scope, uint64_t address,
       writeBackScalar(unit);
       unit.scalar.clear();
     }
+    use(unit);
     CacheLine &kept = unit.scalar.get(line);
     std::memcpy(unit.scalar.ownBytes(kept) + offset, bytes, part);
     unit.scalar.makeDirty(kept, ByteMask::of(offset, part));

@@ -36,6 +36,7 @@ struct ComputeUnit {
   Device *device = nullptr;
   unsigned xcd = 0;
   Cache vector, scalar;
+  bool isUsed = false; ///< its caches may have lines; among Device::usedUnits
   /// Vector memory requests of its waves, in order of issue; performed ones are taken out now and then.
   std::vector<PendingRequest *> issued;
 };
@@ -53,6 +54,7 @@ struct Device {
   std::vector<Cache> l2;                           ///< by XCD
   Cache agreed;                                    ///< what the device agrees on
   std::vector<std::unique_ptr<ComputeUnit>> units; ///< neighbours are on different XCDs
+  std::vector<ComputeUnit *> usedUnits;            ///< most launches need few
   unsigned runningKernels = 0;
   uint32_t launch = 0; ///< that which begins or ends, for Watcher
 };
@@ -122,6 +124,11 @@ private:
   }
   bool hasRoomFor(const ComputeUnit &unit, uint64_t lines) const {
     return unit.vector.size() + lines < limits.vector && unit.device->l2[unit.xcd].size() + lines < limits.l2;
+  }
+  /// Call before a cache of the unit gets a line.
+  static void use(ComputeUnit &unit) {
+    if (!std::exchange(unit.isUsed, true))
+      unit.device->usedUnits.push_back(&unit);
   }
   void touchLent(ComputeUnit &unit, Scope scope, uint64_t group, uint64_t lines);
   void touchLentRange(ComputeUnit &unit, Scope scope, uint64_t first, uint64_t end);

@@ -23,6 +23,16 @@ public:
     return decodeAt(pc);
   }
 
+  /// The code at `pc` is soon asked for: that of a kernel, and what is known of it, is more than the processor's
+  /// nearest caches hold.
+  void prefetch(uint64_t pc) const {
+    uint64_t slot = (pc - base) >> 2;
+    const Instruction *next = slot < slots.size() ? slots[slot].get() : nullptr;
+    if (next)
+      for (size_t at = 0; at < sizeof(Instruction); at += 64)
+        __builtin_prefetch(reinterpret_cast<const char *>(next) + at);
+  }
+
   /// While several threads read it: what was not reached before faults.
   void setFrozen(bool value) { isFrozen = value; }
 

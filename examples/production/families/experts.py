@@ -39,8 +39,8 @@ class Layer:
     activations and what multiplies them. `own_inputs`: every chosen expert has inputs of its own, and a factor for each
     hidden number. Kernels load one token and one expert beyond the last: the buffers have them."""
 
-    def __init__(self, chip, kind, inter, tile, gated=True, activation=silu, own_inputs=False, dim=256):
-        self.tokens, self.dim, self.inter, self.experts, self.top = 5, dim, inter, 3, 2
+    def __init__(self, chip, kind, inter, tile, gated=True, activation=silu, own_inputs=False, dim=256, tokens=5):
+        self.tokens, self.dim, self.inter, self.experts, self.top = tokens, dim, inter, 3, 2
         self.kind, self.gated, self.activation, self.own_inputs = kind, gated, activation, own_inputs
         self.rows = 2 * inter if gated else inter
         self.random = np.random.default_rng(inter + tile)

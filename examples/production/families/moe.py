@@ -37,8 +37,8 @@ def fused(chip, kind, tile, inter, persistent=0, **options):
     return Launch(grid, 256, arguments, {}, lambda results: compare(from_bf16(results[0]), want, 0, error), (0,))
 
 
-def first(chip, kind, tile, inter, weighted=False):
-    layer = Layer(chip, kind, inter, tile)
+def first(chip, kind, tile, inter, weighted=False, **options):
+    layer = Layer(chip, kind, inter, tile, **options)
     want = np.empty((layer.tokens, layer.top, inter))
     for token, choice in np.ndindex(layer.chosen.shape):
         want[token, choice] = layer.hidden(token, choice) * (layer.weights[token, choice] if weighted else 1)

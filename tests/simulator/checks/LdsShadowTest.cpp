@@ -100,6 +100,28 @@ LdsOperation storeOf(uint32_t wave, uint32_t time, uint32_t overTime) {
   return operation;
 }
 
+// Cells are made as they are accessed: those that come later change nothing in those that there are.
+TEST(LdsShadow, PlacesFarApartKeepTheirWrites) {
+  constexpr uint64_t places[] = {0, 4, 8188, 8192, 40000, 65532};
+  LdsShadow shadow;
+  for (unsigned run = 0; run < 2; ++run) { // the second one finds nothing of the first
+    shadow.start(1 << 16, Operations::waves);
+    uint32_t time = 0, zeros[waveLanes] = {};
+    for (uint32_t wave = 0; wave < 2; ++wave)
+      for (uint64_t place : places) {
+        uint64_t address[waveLanes] = {place};
+        shadow.touch(storeOf(wave, ++time, 0), {1, address, 4, zeros});
+        std::vector<LdsConflict> conflicts = shadow.takeConflicts();
+        ASSERT_EQ(conflicts.size(), wave) << place;
+        for (const LdsConflict &conflict : conflicts)
+          EXPECT_EQ(std::tuple(conflict.time, conflict.address), std::tuple(time - std::size(places), place));
+      }
+    uint64_t outside[waveLanes] = {1 << 16, ~uint64_t(0)};
+    shadow.touch(storeOf(2, ++time, 0), {3, outside, 4, zeros});
+    EXPECT_FALSE(shadow.hasConflicts());
+  }
+}
+
 // Bytes of a dword that several waves wrote have the earlier writes of that dword; fewer remain with each store.
 TEST(LdsShadow, BytesOfADwordLeaveRoomForLaterValues) {
   LdsShadow shadow;

@@ -15,7 +15,11 @@ public:
   explicit TestJudge(const std::map<uint32_t, uint32_t> &known) : known(known) {}
   uint32_t knownEpoch(uint32_t wave, Stream) const override { return known.at(wave); }
   bool isHidden(const AccessStamp &store, const AccessStamp &) const override { return store.wave % 2; }
+  bool areCoherent(const AccessStamp &before, const AccessStamp &now) const override {
+    return before.isAtomic && now.isAtomic && (before.wave ^ now.wave) % 4;
+  }
   void race(const AccessStamp &before, const AccessStamp &now, uint64_t address) override {
+    EXPECT_FALSE(areCoherent(before, now));
     races.push_back({address, before.wave, before.epoch, before.lane, before.bytes, now.lane, now.bytes});
   }
 
@@ -41,6 +45,7 @@ TEST(OrderShadow, RowsAreTheirLanesOneByOne) {
       stamp.epoch = ++issued[stamp.wave];
       stamp.instruction = access;
       stamp.writes = below(seed % 5 + 2) == 0;
+      stamp.isAtomic = below(2) == 0;
       bool isScalar = !stamp.writes && below(8) == 0;
       stamp.stream = uint8_t(isScalar ? Stream::ScalarRead : Stream::Everywhere) & 3;
       unsigned bytes = isScalar ? 4 : widths[below(8)];
