@@ -189,8 +189,8 @@ void ThreadCopies::appendIndices(int64_t ahead, Value counter, SmallVectorImpl<V
 
 void ThreadCopies::emitCopies(int64_t ahead, Value counter, SmallVectorImpl<Value> &scalars,
                               llvm::function_ref<Value(int64_t tiles)> numberIn) {
-  Value active = isActive(counter64At(ahead, counter));
-  IRMapping map = slice.at(counterAt(ahead, counter), scalars);
+  Value number = counterAt(ahead, counter), active = isActive(counter64At(ahead, counter));
+  IRMapping map = slice.at(number, scalars);
   slice.clone(b, map);
   for (RingCopy &copy : copies) {
     Value own = copy.load.getMask() ? map.lookupOrDefault(copy.load.getMask()) : Value();
