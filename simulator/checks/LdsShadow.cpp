@@ -296,7 +296,7 @@ bool LdsShadow::areWholeWords(const LdsPlaces &places) const {
   uint64_t bits = 0; // no address is greater
   for (unsigned lane = 0; lane < waveLanes; ++lane)
     bits |= places.address[lane] & -(places.lanes >> lane & 1);
-  return splits.empty() && !((bits | places.bytes) & 3) && bits + places.bytes <= ldsBytes;
+  return splits.empty() && !((bits | places.bytes) & 3) && bits <= ldsBytes && places.bytes <= ldsBytes - bits;
 }
 
 /// Whether all writes of the cells are over for this operation, and, unless it reads, have no twins.

@@ -116,8 +116,9 @@ TEST(LdsShadow, PlacesFarApartKeepTheirWrites) {
         for (const LdsConflict &conflict : conflicts)
           EXPECT_EQ(std::tuple(conflict.time, conflict.address), std::tuple(time - std::size(places), place));
       }
-    uint64_t outside[waveLanes] = {1 << 16, ~uint64_t(0)};
+    uint64_t outside[waveLanes] = {1 << 16, ~uint64_t(0)}, below[waveLanes] = {~uint64_t(3)}; // the end of which is 0
     shadow.touch(storeOf(2, ++time, 0), {3, outside, 4, zeros});
+    shadow.touch(storeOf(2, ++time, 0), {1, below, 4, zeros});
     EXPECT_FALSE(shadow.hasConflicts());
   }
 }
