@@ -25,6 +25,7 @@ struct Loop {
   bool twice = false;                   ///< a second loop goes on where the first ended
   bool fromTable = false;               ///< where the tiles of an iteration lie is loaded, as pages are
   bool gathersRows = false;             ///< so is what is added for each row of a
+  bool scaled = false;                  ///< b is multiplied by a row that is loaded, of its own first row (along N)
 };
 constexpr int depth = 256; ///< of the buffers
 
@@ -110,6 +111,21 @@ std::string loopText(const Loop &loop, const std::string &name, const std::strin
     b = "%b_turned";
   } else {
     text += load("b", e, loop.k, loop.n, true, bk);
+  }
+  if (loop.scaled) {
+    text += fmt::format(R"(
+    %s_n = arith.constant {1} : i32
+    %s_at = arith.muli %at, %s_n : i32
+    %s_move = tt.splat %s_at : i32 -> tensor<{1}xi32>
+    %s_o = arith.addi %b_c, %s_move : tensor<{1}xi32>
+    %s_s = tt.splat %b : !tt.ptr<{2}> -> tensor<{1}x!tt.ptr<{2}>>
+    %s_p = tt.addptr %s_s, %s_o : tensor<{1}x!tt.ptr<{2}>>, tensor<{1}xi32>
+    %s_t = tt.load %s_p : tensor<{1}x!tt.ptr<{2}>>
+    %s_e = tt.expand_dims %s_t {{axis = 0 : i32}} : tensor<{1}x{2}> -> tensor<1x{1}x{2}>
+    %s_w = tt.broadcast %s_e : tensor<1x{1}x{2}> -> tensor<{0}x{1}x{2}>
+    %b_scaled = arith.mulf %b_t, %s_w : tensor<{0}x{1}x{2}>)",
+                        loop.k, loop.n, e);
+    b = "%b_scaled";
   }
   text += fmt::format(R"(
     %d = tt.dot %a_t, {0}, %part{6} : tensor<{1}x{3}x{4}> * tensor<{3}x{2}x{4}> -> {5}
@@ -260,13 +276,26 @@ TEST(Pipeline, masks_and_carried_addresses) {
 // Loaded one iteration before the copies that need them, and not behind the last entry.
 TEST(Pipeline, indices_of_tiles_and_rows_are_loaded) {
   for (bool gathersRows : {false, true})
-    for (int iterations : {0, 1, 2, 6}) {
+    for (int iterations : {0, 1, 4}) {
       Loop loop;
       loop.fromTable = true;
       loop.gathersRows = gathersRows;
       check(loop, iterations);
       loop.m = 64;
       loop.n = 32;
+      loop.k = 32;
+      checkWarpGroups(loop, 4, iterations);
+    }
+}
+
+TEST(Pipeline, rows_are_copied_ahead) {
+  for (const char *element : {"f16", "f32"})
+    for (int iterations : {0, 1, 4}) {
+      Loop loop;
+      loop.element = element;
+      loop.scaled = true;
+      check(loop, iterations);
+      loop.m = loop.n = 64;
       loop.k = 32;
       checkWarpGroups(loop, 4, iterations);
     }

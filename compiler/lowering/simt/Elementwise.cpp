@@ -58,22 +58,22 @@ ThreadCode::Values ElementCode::everyRegister() {
   SmallVector<size_t> firsts;
   if (auto groups = facts.equalGroups.find(op); groups != facts.equalGroups.end())
     firsts = firstOfEquals(cast<RankedTensorType>(result), groups->second);
-  DenseMap<llvm::hash_code, SmallVector<size_t, 1>> byOperands;
-  SmallVector<Values> operandsOf;
+  std::map<SmallVector<void *, 3>, Value> known; // by operands
   for (size_t reg = 0; reg < size_t(registersOf(result)); ++reg) {
-    Values &operands = operandsOf.emplace_back();
     if (!firsts.empty() && firsts[reg] != reg) {
       results.push_back(results[firsts[reg]]);
       continue;
     }
-    for (Value operand : op->getOperands())
+    Values operands;
+    SmallVector<void *, 3> names;
+    for (Value operand : op->getOperands()) {
       operands.push_back(of(operand)[isa<RankedTensorType>(operand.getType()) ? reg : 0]);
-    SmallVector<size_t, 1> &alike = byOperands[llvm::hash_combine_range(operands.begin(), operands.end())];
-    auto *before = llvm::find_if(alike, [&](size_t each) { return operandsOf[each] == operands; });
-    if (before == alike.end())
-      alike.push_back(reg);
-    results.push_back(before != alike.end() && *before != reg ? results[*before]
-                                                              : compute(operands, elementTypeOf(result)));
+      names.push_back(operands.back().getAsOpaquePointer());
+    }
+    Value &value = known[names];
+    if (!value)
+      value = compute(operands, elementTypeOf(result));
+    results.push_back(value);
   }
   return results;
 }

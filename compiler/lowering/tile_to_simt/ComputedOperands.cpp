@@ -292,13 +292,12 @@ void LayoutAssigner::arrangeOperands() {
     auto hasLeftInRegisters = [&](DotOp dot) { return bool(reads = readsOfLeft(dot)); };
     MatmulForm form;
     if (!hasLeftInRegisters(dot)) {
-      bool mayBeSwapped = isReadAsItIs(dot.getA(), dot->getBlock());
-      form.isSwapped = true;
-      if (!mayBeSwapped)
+      if (!isReadAsItIs(dot.getA(), dot->getBlock()))
         continue;
+      form.isSwapped = true;
       if (!holdsFor(form, dot, hasLeftInRegisters)) {
-        if (!groupInstruction(dot) && isReadAsItIs(dot.getB(), dot->getBlock()) &&
-            holdsFor(form, dot, [&](DotOp swapped) { return readsBothInPlace(swapped); }))
+        bool hasFewRows = !groupInstruction(dot) && isReadAsItIs(dot.getB(), dot->getBlock());
+        if (hasFewRows && holdsFor(form, dot, [&](DotOp swapped) { return readsBothInPlace(swapped); }))
           rewriteAs(form, dot);
         continue;
       }

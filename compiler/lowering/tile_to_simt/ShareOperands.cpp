@@ -139,9 +139,9 @@ static bool isCrowded(MatrixDotOp dot) {
 }
 
 /// Whether another matmul's result is used before this one in its block, as an attention's backward pass does. The
-/// assembler runs what computes with that result between the instructions of a matmul that begins behind it; of two
+/// assembler runs what computes with that result between the instructions of a matmul that begins after it; of two
 /// that begin together it waits for both first (ptxas 12.8, 13.0).
-static bool isBehindUses(MatrixDotOp dot) {
+static bool followsUses(MatrixDotOp dot) {
   auto isBefore = [&](Operation *op) { return op->getBlock() == dot->getBlock() && op->isBeforeInBlock(dot); };
   return llvm::any_of(dot->getBlock()->getOps<DotWaitOp>(),
                       [&](DotWaitOp wait) { return isBefore(wait) && llvm::any_of(wait->getUsers(), isBefore); });
@@ -172,7 +172,7 @@ static void share(MatrixDotOp dot, Copies &made) {
   }
   for (Operation *place : places)
     copyOperands(b, operands, place, made);
-  bool isInPlace = isCopiedHere || places.contains(dot) || isCrowded(dot) || (a.stage && isBehindUses(dot));
+  bool isInPlace = isCopiedHere || places.contains(dot) || isCrowded(dot) || (a.stage && followsUses(dot));
   Operation *early = isInPlace ? nullptr : earlyPlace(dot, /*isLeftInRegisters=*/!a.stage);
   if (early)
     b.setInsertionPointAfter(early);
@@ -201,15 +201,17 @@ static void waitLate(DotWaitOp wait) {
   Operation *started = wait.getStarted().getDefiningOp();
   if (wait.getPending() || !started || started->getBlock() != wait->getBlock())
     return;
-  auto isUser = [&](Operation *op) { return llvm::is_contained(wait->getUsers(), op); };
+  auto isUsedIn = [&](Operation *op) {
+    return llvm::any_of(wait->getUsers(), [&](Operation *user) { return op->isAncestor(user); });
+  };
   Operation *next = wait->getNextNode();
-  while (!next->hasTrait<mlir::OpTrait::IsTerminator>() && !isUser(next) &&
+  while (!next->hasTrait<mlir::OpTrait::IsTerminator>() && !isUsedIn(next) &&
          (isa<DotSharedOp, DotWaitOp, LoadSharedOp>(next) || isMemoryEffectFree(next)))
     next = next->getNextNode();
   wait->moveBefore(next);
 }
 
-/// Matmuls that begin behind the one that is waited for go on, as those of attention's backward pass do beside the
+/// Matmuls that begin after the one that is waited for go on, as those of attention's backward pass do beside the
 /// exponentials. Registers of a left operand may get other values meanwhile (ptxas 13.0): with such a one, none does.
 static void waitForOne(DotWaitOp wait) {
   Operation *started = wait.getStarted().getDefiningOp();
