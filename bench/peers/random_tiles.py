@@ -14,8 +14,9 @@ import random
 import numpy as np
 import triton
 import triton.language as tl
+from kernel_cases import pointers
 from triton_kernels import Case, Refusal, fp8_numbers, integer, numbers, translate
-from user_kernels import attention_on, pointers
+from user_kernels import attention_on
 
 CASES = {}
 SHARED_BYTES = 200 * 1024  # of operands in flight: what every version of both compilers can place

@@ -12,28 +12,11 @@ import ctypes
 import numpy as np
 import triton
 import triton.language as tl
+from kernel_cases import pointers, registry
 from triton_kernels import Case, integer, numbers, translate
 
 CASES = {}
-
-
-def case(kind, **options):
-    """Registers a function of `shrink` as a case of that class."""
-
-    def register(function):
-        CASES[options.get("name", function.__name__)] = lambda shrink: function(shrink).of(kind)
-        return function
-
-    return register
-
-
-def pointers(text):
-    """`X:fp16 n:=i32`: names with element types of pointers, or after `=` with types of numbers."""
-    signature = {}
-    for word in text.split():
-        name, _, kind = word.partition(":")
-        signature[name] = kind[1:] if kind.startswith("=") else f"*{kind}"
-    return signature
+case = registry(CASES)
 
 
 # ---- Attention. ----
