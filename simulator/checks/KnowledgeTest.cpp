@@ -53,7 +53,7 @@ TEST(Knowledge, IsJoinedAsMapsAre) {
     for (unsigned each : {to, from})
       expectSame(all[each], expected[each], ids);
   }
-  for (unsigned each = 0; each < 6; ++each) // whoever was not joined last
+  for (unsigned each = 0; each < 6; ++each) // also those not joined last
     expectSame(all[each], expected[each], ids);
 }
 
