@@ -40,6 +40,20 @@ bool isTextName(const std::string &path) {
   return path.ends_with(".ttir") || path.ends_with(".ttgir") || path.ends_with(".mlir");
 }
 
+/// MLIR's parser would only say that there is no kernel, or name a byte. MLIR's bytecode may have any bytes.
+void checkIsText(const std::string &path, const std::string &bytes) {
+  std::string reason;
+  size_t zero = bytes.find('\0');
+  if (bytes.find_first_not_of(" \t\r\n") == std::string::npos)
+    reason = "it is empty";
+  else if (zero != std::string::npos && !bytes.starts_with("ML\xefR"))
+    reason = fmt::format("its byte {} is zero", zero);
+  if (!reason.empty())
+    throw inputError(
+        fmt::format("{} is neither a kernel's text, nor a package, nor an ELF object: {}", sourceName(path), reason),
+        {"a kernel's text is MLIR (.ttir, .ttgir), a package is what `heddle compile` writes"});
+}
+
 } // namespace
 
 std::string version() {
@@ -49,6 +63,8 @@ std::string version() {
 KernelFile readAnyKernelFile(const std::string &path) {
   std::string bytes = readSource(path);
   bool package = isPackage(path, bytes), elf = !package && isElf(bytes);
+  if (!package && !elf)
+    checkIsText(path, bytes);
   return {std::move(bytes), package, elf};
 }
 

@@ -14,7 +14,18 @@ static constexpr int reservedBytes = 512 << 20, laterBytes = 1 << 20;
 static constexpr int mostFromHeap = 32 << 20; // the C library takes no more
 static constexpr uintptr_t largePageBytes = 2 << 20;
 
+/// Whether the heap can grow by so much. The C library does not notice: the heap ends where it ended.
+static bool hasRoom() {
+  constexpr intptr_t bytes = reservedBytes + 2 * laterBytes;
+  if (sbrk(bytes) == reinterpret_cast<void *>(-1))
+    return false;
+  sbrk(-bytes);
+  return true;
+}
+
 void reserveHeap() {
+  if (!hasRoom())
+    return;
   mallopt(M_MMAP_THRESHOLD, mostFromHeap);
   mallopt(M_TRIM_THRESHOLD, INT_MAX);
   mallopt(M_TOP_PAD, reservedBytes);

@@ -6,7 +6,8 @@ namespace heddle {
 
 /// Grows the main thread's heap at once by address space for which large pages are asked: a simulated kernel touches
 /// much memory once, and a first touch of a small page takes longer than clearing it. Memory is taken when it is
-/// touched, and kept until the process ends. Call it first. Where there is no room, or no such pages, nothing changes.
+/// touched, and kept until the process ends. Call it first. Where there is no room nothing changes, and where there are
+/// no large pages they are small.
 void reserveHeap();
 
 } // namespace heddle

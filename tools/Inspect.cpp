@@ -215,10 +215,21 @@ int writePageOfPackage(const InspectRequest &request, const Package &package, st
   return 0;
 }
 
+CompileResult compileText(const InspectRequest &request, const std::string &text, const CompileOptions &options) {
+  try {
+    return compile(text, sourceName(request.input), options);
+  } catch (Error &error) {
+    if (text.find("func") == std::string::npos) // perhaps no MLIR at all
+      error.notes.push_back(fmt::format("{} is neither an ELF object nor a package, so that it was read as MLIR text",
+                                        sourceName(request.input)));
+    throw;
+  }
+}
+
 int writePageOfText(const InspectRequest &request, const std::string &text) {
   CompileOptions options = optionsForText(request, text);
+  CompileResult result = compileText(request, text, options);
   std::vector<PhaseText> phases = textOfPhases(text, sourceName(request.input), options);
-  CompileResult result = compile(text, sourceName(request.input), options);
   for (const std::string &warning : result.warnings)
     printWarning(warning);
   return writePageOfPackage(request, result.package, std::move(phases));
@@ -229,7 +240,7 @@ std::optional<Package> inspectText(const InspectRequest &request, const std::str
   CompileOptions options = optionsForText(request, text);
   options.stopAfter = request.phase;
   options.countLines = request.phase.empty() && !wantsPackage;
-  CompileResult result = compile(text, sourceName(request.input), options);
+  CompileResult result = compileText(request, text, options);
   for (const std::string &warning : result.warnings)
     printWarning(warning);
   if (!request.phase.empty())

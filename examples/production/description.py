@@ -43,7 +43,8 @@ class Launch:
     element comparison is not enough, takes {offset: array} and returns (right, sentence). `allow_different`: offsets of
     buffers whose bits depend on the order of float atomics. `options`: further options of `simulate` and `check`. `buffers`:
     {name: array or text} of buffers that are no arguments, with `name@DEVICE` for one device's; `expected` and `outputs` may
-    name them."""
+    name them. `zeros`: names of those of the object's arguments that are 0, or no buffer, where `arguments` does not have
+    them; "" for what has no name. Others must be in `arguments`, except fillers."""
     grid: tuple
     block: int
     arguments: dict
@@ -53,6 +54,7 @@ class Launch:
     allow_different: tuple = ()
     options: tuple = ()
     buffers: dict = field(default_factory=dict)
+    zeros: tuple = ()
 
     def wanted(self):
         """Offsets or names of the buffers that are compared."""

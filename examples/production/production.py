@@ -83,6 +83,14 @@ def select(kernels, names):
     return chosen
 
 
+def check_objects(kernels, objects, own):
+    """An object that is not there, as when a checkout is not complete, is said before anything runs."""
+    for kernel in kernels:
+        path = os.path.join(objects, kernel.object)
+        if not os.path.isfile(path):
+            raise Misuse(f"{kernel.label}: `{path}` is missing" + ("" if own else f"\n{HOW_TO_GET}"))
+
+
 def run_one(kernel, settings):
     try:
         return Runner(kernel, settings).run()
@@ -132,7 +140,9 @@ def settings_for(options, objects, work):
 
 def run_rates(settings, names, as_json):
     rates, rows = importlib.import_module("rates"), []
-    for kernel in select(rates.kernels(), names):
+    kernels = select(rates.kernels(), names)
+    check_objects(kernels, settings.objects, False)
+    for kernel in kernels:
         rows.append(rates.measure(kernel, settings))
         if not as_json:
             print("{label:58} {instructions:>10} instructions, {checked:.2f} M/s checked, {unchecked:.2f} M/s without checks; "
@@ -156,6 +166,7 @@ def run(options, work):
         print(*kinds.totals(kernels), sep="\n")
         return 0
     objects = importlib.import_module("own").compile_all(work) if options.own else objects_folder()
+    check_objects(kernels, objects, options.own)
     settings = settings_for(options, objects, work)
     if options.commands:
         for kernel in kernels:

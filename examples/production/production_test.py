@@ -42,10 +42,18 @@ class OwnKernels(unittest.TestCase):
             kernel = next(one for one in own.kernels() if one.name == "lds_copy")
             for arguments, message in (({4: 1}, "argument at offset 4; `gfx942/lds_copy.co` has arguments at offsets 0, 8"),
                                        ({0: 1 << 70}, "at offset 0 has 16 bytes; argument `x` of `gfx942/lds_copy.co` has 8")):
-                kernel.make = lambda arguments=arguments: Launch((1, 1, 1), 64, arguments, {})
-                with self.assertRaises(RunError) as caught:
-                    Runner(kernel, settings)
-                self.assertIn(message, str(caught.exception))
+                self.assert_refused(kernel, arguments, settings, message)
+            self.assert_refused(kernel, {0: 0}, settings, "gives no value for `y` at offset 8 of `gfx942/lds_copy.co`; it has "
+                                                          "values at offsets 0\nnote: `zeros` names arguments that are 0")
+            filled = next(one for one in own.kernels() if one.name == "scale")
+            self.assert_refused(filled, {0: 0, 12: 1, 16: 1}, settings, "an argument at offset 12; `gfx942/scale.co` has filler "
+                                                                        "`pad` at offset 12, and arguments at offsets 0, 16")
+
+    def assert_refused(self, kernel, arguments, settings, message):
+        kernel.make = lambda: Launch((1, 1, 1), 64, arguments, {})
+        with self.assertRaises(RunError) as caught:
+            Runner(kernel, settings)
+        self.assertIn(message, str(caught.exception))
 
     def test_a_wrong_result_is_not_right(self):
         with tempfile.TemporaryDirectory() as work:
@@ -110,6 +118,16 @@ class Errors(unittest.TestCase):
             self.assertEqual(run.returncode, 2)
             self.assertIn(message, run.stderr)
             self.assertIn("git clone --filter=blob:none --sparse https://github.com/ROCm/aiter", run.stderr)
+
+    def test_a_missing_object_says_how_to_get_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for chip in own.CHIPS:
+                os.mkdir(os.path.join(folder, chip))
+            for options in ((), ("--commands",), ("--rates",), ("--waits", "1")):
+                run = production(*options, folder=folder)
+                self.assertEqual(run.returncode, 2, run.stdout + run.stderr)
+                self.assertRegex(run.stderr, rf"production: error: \S+@gfx9\d+: `{folder}/gfx9\S+\.co` is missing\n")
+                self.assertIn("git clone --filter=blob:none --sparse https://github.com/ROCm/aiter", run.stderr)
 
     def test_an_unknown_name(self):
         run = production("--own", "nothing_like_it")

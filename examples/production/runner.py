@@ -51,13 +51,36 @@ def is_pointer(value):
     return isinstance(value, (np.ndarray, Slack, str))
 
 
+def is_filler(argument):
+    """As `heddle` names them, which makes them zeros."""
+    return argument["name"].lstrip("_").rstrip("_0123456789").lower() in ("pad", "padding")
+
+
+def shown(argument):
+    return f"`{argument['name'] or argument['position']}` at offset {argument['offset']}"
+
+
+def check_all_given(kernel, arguments, launch):
+    """Each argument of the object must be described, or named among the zeros."""
+    missing = [shown(one) for offset, one in arguments.items()
+               if offset not in launch.arguments and not is_filler(one) and one["name"] not in launch.zeros]
+    if missing:
+        raise RunError(f"{kernel.label}: the description gives no value for {', '.join(missing)} of `{kernel.object}`; "
+                       f"it has values at offsets {', '.join(map(str, launch.arguments))}\n"
+                       "note: `zeros` names arguments that are 0, or no buffer")
+
+
 def check_fits(kernel, arguments, given):
-    """Each described argument must be one of the object, and a number must fit its size."""
+    """Each described argument must be one of the object, but no filler, and a number must fit its size."""
     for offset, value in given.items():
         argument = arguments.get(offset)
         if argument is None:
             raise RunError(f"{kernel.label}: the description has an argument at offset {offset}; `{kernel.object}` has "
                            f"arguments at offsets {', '.join(map(str, arguments))}")
+        if is_filler(argument):
+            raise RunError(f"{kernel.label}: the description has an argument at offset {offset}; `{kernel.object}` has filler "
+                           f"{shown(argument)}, and arguments at offsets "
+                           f"{', '.join(str(each) for each, one in arguments.items() if not is_filler(one))}")
         if is_pointer(value):
             size = 4 if isinstance(value, str) and value in ("rank", "devices") else 8
         else:
@@ -98,6 +121,7 @@ class Runner:
             self.arguments_by_offset, structure = fields_of(size, self.launch.arguments)
             self.structure = ["--kernarg", structure] if kernel.segment else ["--arg", f"{listed[0]['position']}={structure}"]
         check_fits(kernel, self.arguments_by_offset, self.launch.arguments)
+        check_all_given(kernel, self.arguments_by_offset, self.launch)
 
     def execute(self, command, limit, accepted=(0,)):
         try:
@@ -115,7 +139,7 @@ class Runner:
         return "@" + file
 
     def value_text(self, argument):
-        """The value of an argument as `--arg` takes it; what the description leaves out is 0, and no buffer."""
+        """The value of an argument as `--arg` takes it; one of the zeros is 0, or no buffer."""
         value = self.launch.arguments.get(argument["offset"], 0)
         if isinstance(value, np.ndarray):
             return self.saved(f"argument{argument['position']}", value)
@@ -136,7 +160,7 @@ class Runner:
             command += ["--kernel", self.kernel.symbol]
         command += self.structure
         for argument in self.arguments_by_offset.values():
-            if argument["offset"] in self.launch.arguments or argument["name"].strip("_0123456789") not in ("pad", "padding"):
+            if not is_filler(argument):
                 command += ["--arg", f"{argument['position']}={self.value_text(argument)}"]
         for name, value in self.launch.buffers.items():
             command += ["--buffer", f"{name}={self.saved(name, value) if isinstance(value, np.ndarray) else value}"]

@@ -17,6 +17,7 @@ using Entry = Knowledge::Entry;
 struct Knowledge::FreeBlocks {
   static constexpr unsigned classCount = 16;
   Block *first[classCount];
+  size_t bytes;
   bool isClosed;
 
   /// Gives all of them back at the thread's end.
@@ -41,15 +42,26 @@ Knowledge::FreeBlocks::Closing::~Closing() {
       ::operator delete(std::exchange(first, first->next));
 }
 
+static constexpr unsigned least = 3; // 8 entries
+
+size_t Knowledge::Block::sizeBytes() const {
+  return sizeof(Block) + (sizeof(Entry) << (sizeClass + least));
+}
+
+size_t Knowledge::freeBytes() {
+  return FreeBlocks::get().bytes;
+}
+
 Knowledge::Block *Knowledge::Block::take(size_t count) {
-  constexpr unsigned least = 3; // 8 entries
   unsigned sizeClass = std::max<unsigned>(least, unsigned(std::bit_width(count - 1))) - least;
   FreeBlocks &free = FreeBlocks::get();
   void *memory = nullptr;
-  if (sizeClass < FreeBlocks::classCount && free.first[sizeClass])
+  if (sizeClass < FreeBlocks::classCount && free.first[sizeClass]) {
     memory = std::exchange(free.first[sizeClass], free.first[sizeClass]->next);
-  else
+    free.bytes -= static_cast<Block *>(memory)->sizeBytes();
+  } else {
     memory = ::operator new(sizeof(Block) + (sizeof(Entry) << (sizeClass + least)));
+  }
   Block *block = new (memory) Block;
   block->sizeClass = sizeClass;
   block->count = uint32_t(count);
@@ -58,8 +70,10 @@ Knowledge::Block *Knowledge::Block::take(size_t count) {
 
 void Knowledge::Block::give(Block *block) {
   FreeBlocks &free = FreeBlocks::get();
-  if (free.isClosed || block->sizeClass >= FreeBlocks::classCount)
+  size_t bytes = block->sizeBytes();
+  if (free.isClosed || block->sizeClass >= FreeBlocks::classCount || free.bytes + bytes > mostFreeBytes)
     return ::operator delete(block);
+  free.bytes += bytes;
   block->next = std::exchange(free.first[block->sizeClass], block);
 }
 

@@ -2,6 +2,7 @@
 // Which accesses of other waves are ordered before something: a vector clock with entries only for those waves of which
 // anything is known. A copy costs no allocation.
 #pragma once
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -53,6 +54,10 @@ public:
   /// Of these waves only.
   std::vector<Entry> of(const std::function<bool(uint32_t wave)> &isWanted) const;
 
+  /// Of memory that this thread keeps for what it will know next: never more than the most.
+  static size_t freeBytes();
+  static constexpr size_t mostFreeBytes = size_t(32) << 20;
+
 private:
   /// Entries, sorted by id, that Knowledge objects share; only one of a single owner is changed.
   struct Block {
@@ -61,6 +66,7 @@ private:
     Block *next = nullptr;  ///< of those that are free
     Entry *entries() { return reinterpret_cast<Entry *>(this + 1); }
     std::span<Entry> all() { return {entries(), count}; }
+    size_t sizeBytes() const;
     static Block *take(size_t count);
     static void give(Block *block);
   };

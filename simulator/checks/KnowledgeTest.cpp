@@ -53,7 +53,7 @@ TEST(Knowledge, IsJoinedAsMapsAre) {
     for (unsigned each : {to, from})
       expectSame(all[each], expected[each], ids);
   }
-  for (unsigned each = 0; each < 6; ++each) // whoever was not joined last
+  for (unsigned each = 0; each < 6; ++each) // also those not joined last
     expectSame(all[each], expected[each], ids);
 }
 
@@ -64,6 +64,24 @@ TEST(Knowledge, OfAWaveIsFoundByItsStream) {
   EXPECT_EQ(knowledge.epochOf(Knowledge::idOf(3, Stream::Everywhere)), 5u);
   EXPECT_EQ(knowledge.epochOf(Knowledge::idOf(3, Stream::Written)), 0u);
   EXPECT_TRUE(knowledge.of([](uint32_t wave) { return wave != 3; }).empty());
+}
+
+TEST(Knowledge, KeepsLittleFreeMemory) {
+  constexpr uint32_t ids = 1 << 15;
+  std::vector<Knowledge::Entry> entries(ids);
+  for (uint32_t id = 0; id < ids; ++id)
+    entries[id] = {id, 1};
+  {
+    std::vector<Knowledge> many(2 * Knowledge::mostFreeBytes / (ids * sizeof(Knowledge::Entry)));
+    for (Knowledge &each : many)
+      each.join(entries);
+  }
+  EXPECT_LE(Knowledge::freeBytes(), Knowledge::mostFreeBytes);
+  EXPECT_GT(Knowledge::freeBytes(), Knowledge::mostFreeBytes / 2);
+  size_t before = Knowledge::freeBytes();
+  Knowledge another;
+  another.join(entries);
+  EXPECT_LT(Knowledge::freeBytes(), before); // it is used again
 }
 
 } // namespace

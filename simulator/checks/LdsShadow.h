@@ -162,7 +162,7 @@ private:
   void growTo(size_t words);
 
   uint32_t ldsBytes = 0, waves = 0;
-  // A cell is a dword of LDS; one that is accessed by smaller pieces has four more cells behind all dwords, a byte
+  // A cell is a dword of LDS; one that is accessed by smaller pieces has four more cells after all dwords, a byte
   // each. Until then there are cells up to the last dword that was accessed, and some more: many kernels use little of
   // the LDS that they ask for.
   Times written;
@@ -170,7 +170,7 @@ private:
   Times reads[mostGroupWaves];            ///< twice the time, plus 1 for a uniform one
   LdsClock lastWritten;                   ///< times of each stream's last write of any cell
   uint32_t lastRead[mostGroupWaves] = {}; ///< of each wave's last read of any cell
-  uint32_t readers[mostGroupWaves] = {};  ///< waves some of whose reads may not be over for the operation under way
+  uint32_t readers[mostGroupWaves] = {};  ///< waves some of whose reads may not be over for the current operation
   uint32_t readerCount = 0;
   Times atomics[mostGroupWaves]; ///< empty while there are none
   std::vector<uint32_t> splits;  ///< of each dword: its first byte's cell, or 0; empty while there are none

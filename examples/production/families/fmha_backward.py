@@ -12,13 +12,18 @@ ROUNDED = "P and dS are rounded to bf16 before their matmuls: 2^-6, and 2^-6 of 
 EXACT = "one rounding to nearest even: the same bits"
 
 
+STARTS = ("ptr_seqstart_q", "ptr_seqstart_k", "ptr_seqstart_q_padded", "ptr_seqstart_k_padded",  # of groups
+          "ptr_qseq", "ptr_kseq", "ptr_qseq_padded", "ptr_kseq_padded")
+MASK = ("mask_x", "mask_y")
+
+
 def row_sums(b, rows, heads, d):
     random = np.random.default_rng(rows)
     (out, o), (d_out, do) = (random_bf16(random, (b, rows, heads, d)) for _ in range(2))
     want, row = np.einsum("bqhd,bqhd->bhq", o, do), heads * d * 2
     arguments = {0: out, 16: d_out, 32: f"f32[{b},{heads},{rows}]", 48: d * 2, 64: rows * row, 80: row, 96: d * 2,
                  112: rows * row, 128: row, 144: rows * 4, 160: heads * rows * 4, 176: 4, 192: rows, 208: d}
-    return Launch((-(-rows // 128), heads, b), 256, arguments, {32: Expected(want, 1e-5, 1e-4, SUMS)})
+    return Launch((-(-rows // 128), heads, b), 256, arguments, {32: Expected(want, 1e-5, 1e-4, SUMS)}, zeros=STARTS)
 
 
 def convert(b, rows, heads, d):
@@ -28,7 +33,7 @@ def convert(b, rows, heads, d):
     arguments = {0: sums, 16: f"ui16[{b},{rows},{heads},{d}]", 32: rows * d * 4, 48: heads * rows * d * 4, 64: d * 4,
                  80: d * 2, 96: rows * row, 112: row, 128: rows, 144: d}
     want = Expected(to_bf16(sums).transpose(0, 2, 1, 3), 0, 0, EXACT)
-    return Launch((-(-rows // 64), heads, b), 256, arguments, {16: want})
+    return Launch((-(-rows // 64), heads, b), 256, arguments, {16: want}, zeros=STARTS)
 
 
 def gradient(b, rows, heads, d, tile):
@@ -46,7 +51,8 @@ def gradient(b, rows, heads, d, tile):
         arguments.update(zip(range(first, first + 16 * count, 16), (d * 2, rows * row, row)))
     expected = {offset: Expected(want, 2.0 ** -6, 2.0 ** -6 * np.abs(want).max(), ROUNDED, decode)
                 for offset, want, decode in ((0, dq, None), (0x10, dk, from_bf16), (0x20, dv, from_bf16))}
-    return Launch((-(-rows // tile), heads, b), 256, arguments, expected, allow_different=(0,))
+    return Launch((-(-rows // tile), heads, b), 256, arguments, expected, allow_different=(0,),
+                  zeros=STARTS + MASK)
 
 
 def kernel(chip, name, make, tolerance):

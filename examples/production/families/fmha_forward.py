@@ -53,6 +53,10 @@ def grid(case):
     return -(-tiles // 2) if case.causal else tiles, case.shape[3], case.shape[0]
 
 
+STARTS = ("ptr_qseq", "ptr_kseq", "ptr_qseq_padding", "ptr_kseq_padding")  # of groups
+DESCALES = ("s_descale_q_Bs", "s_descale_q_Hs", "s_descale_k_Bs", "s_descale_k_Hs", "s_descale_v_Bs", "s_descale_v_Hs")
+
+
 def launch(case):
     b, rows, columns, q_heads, kv_heads, dq, dv = case.shape
     random = np.random.default_rng(rows + columns)
@@ -70,7 +74,7 @@ def launch(case):
     absolute = (2.0 ** -4 if case.fp8 else 2.0 ** -8) * np.abs(v).max() / 2
     expected = {0: Expected(want, 2.0 ** -7, absolute, reason(case), from_bf16),
                 64: Expected(lse, 1e-3 if case.fp8 else 1e-4, 1e-3, ROW_SUM.format("1e-3" if case.fp8 else "1e-4"))}
-    return Launch(grid(case), 256 if dq == 192 else 512, arguments, expected)
+    return Launch(grid(case), 256 if dq == 192 else 512, arguments, expected, zeros=STARTS + DESCALES)
 
 
 def reason(case):

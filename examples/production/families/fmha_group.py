@@ -5,8 +5,8 @@ import numpy as np
 
 from description import Expected, Kernel, Launch
 from families.attention import attend, gradients
-from families.fmha_backward import EXACT, ROUNDED, SUMS
-from families.fmha_forward import EARLY, IN_TURNS, ROW_SUM, Case, reason, strides, tuning
+from families.fmha_backward import EXACT, MASK, ROUNDED, SUMS
+from families.fmha_forward import DESCALES, EARLY, IN_TURNS, ROW_SUM, Case, reason, strides, tuning
 from formats import F32, from_bf16, random_bf16, random_fp8, to_bf16
 
 LOG2E = float(np.log2(np.e))
@@ -46,7 +46,8 @@ def forward(case, lengths):
                 64: Expected(lse, 1e-3 if case.fp8 else 1e-4, 1e-3, ROW_SUM.format("1e-3" if case.fp8 else "1e-4"))}
     tiles = -(-most_rows // case.tile)
     in_pairs = case.causal and not case.wide_on_942
-    return Launch((q_heads, len(lengths), -(-tiles // 2) if in_pairs else tiles), 256 if dq == 192 else 512, arguments, expected)
+    return Launch((q_heads, len(lengths), -(-tiles // 2) if in_pairs else tiles), 256 if dq == 192 else 512, arguments, expected,
+                  zeros=("Bs", "k_Bs", "v_Bs", "r_Bs", "s_Bs", "s_k_Bs", "s_v_Bs", "s_o_Bs") + DESCALES)
 
 
 def backward(lengths, heads, d, tile):
@@ -68,7 +69,8 @@ def backward(lengths, heads, d, tile):
         arguments.update(zip(range(first, first + 16 * count, 16), (d * 2, 0, row)))
     expected = {offset: Expected(want, 2.0 ** -6, 2.0 ** -6 * np.abs(want).max(), ROUNDED, decode)
                 for offset, want, decode in ((0, dq, None), (0x10, dk, from_bf16), (0x20, dv, from_bf16))}
-    return Launch((-(-most // tile), heads, len(lengths)), 256, arguments, expected, allow_different=(0,))
+    return Launch((-(-most // tile), heads, len(lengths)), 256, arguments, expected, allow_different=(0,),
+                  zeros=MASK)
 
 
 def row_sums(lengths, heads, d):

@@ -35,6 +35,9 @@ def joined(parts, sums):
     return (weight * np.where(weight > 0, parts, 0)).sum(1), total
 
 
+PARTS = ("lse_p_store", "g_kv_indptr", "cp_world_size", "cp_rank")  # of context that is divided among devices
+
+
 def launch(chip, kind, heads, lengths, splits=1, rows_a_group=16, bf16=False, arguments_end=304):
     """`rows_a_group`: query rows of a workgroup; `bf16`: the kernel writes the result itself, as bf16 and without sums."""
     random = np.random.default_rng(sum(lengths) + heads)
@@ -63,7 +66,7 @@ def launch(chip, kind, heads, lengths, splits=1, rows_a_group=16, bf16=False, ar
         return right and right_sums, f"{sentence}; log-sum-exp: {of_sums}"
     grid = (-(-heads // rows_a_group), batch, splits)
     arguments = {offset: value for offset, value in arguments.items() if offset < arguments_end}
-    return Launch(grid, 256, arguments, {}, judge, (0, 16))
+    return Launch(grid, 256, arguments, {}, judge, (0, 16), zeros=("RP", "DQ", "DK") + PARTS)
 
 
 def kernel(chip, name, suffix, *case, schedule="", **options):

@@ -7,7 +7,7 @@ import numpy as np
 
 from description import Kernel, Launch
 from families.decode_attention import compare
-from families.latent_attention import EARLY, KEY, REASON, SCALE, SCALES, VALUE, joined, references
+from families.latent_attention import EARLY, KEY, PARTS, REASON, SCALE, SCALES, VALUE, joined, references
 from formats import F32, from_bf16, random_bf16, random_fp8
 
 HEADS, WHOLE = 16, -1
@@ -49,7 +49,8 @@ def launch(chip, kind, lengths, queries=1, arguments_end=384):
         got = np.concatenate([joined(parts, sums[..., 0])[0], from_bf16(results[240][queries:])])
         return compare(got, want, 2.0 ** -8, error)
     arguments = {offset: value for offset, value in arguments.items() if offset < arguments_end}
-    return Launch((2, 1, 1), 256, arguments, {}, judge, (0, 16, 240), buffers={"of_groups": of_groups, "works": works})
+    return Launch((2, 1, 1), 256, arguments, {}, judge, (0, 16, 240), buffers={"of_groups": of_groups, "works": works},
+                  zeros=PARTS)
 
 
 def kernels():

@@ -36,7 +36,7 @@ def int8(sizes, tile, split=1, pad=0, shuffle=shuffle_weight, log2=False):
     arguments = {0: result(m, n, 1 if log2 else split), 16: padded, 32: shuffle(b), 48: a_scale, 64: b_scale, 80: bias, 96: m,
                  112: n, 128: k, 144: k + pad, 160: k, 176: n * 2, 192: split.bit_length() - 1 if log2 else split}
     return Launch((n // tile_n * split, tiles(m, tile_m), 1), 256, arguments, {0: cut_to_bf16(want, split)},
-                  allow_different=(0,) * (split > 1))
+                  allow_different=(0,) * (split > 1), zeros=("",))  # fillers have no names
 
 
 def blockscale(chip, sizes, tile_m, split=1):
@@ -54,7 +54,8 @@ def block_scale(sizes, tile_m):
     a, a_scales, b, b_scales, want = block_scaled_fp8("gfx950", sizes)
     arguments = {0: f"ui16[{m},{n}]", 16: a, 32: shuffle_weight(b), 64: np.ascontiguousarray(a_scales.T), 80: b_scales, 144: k,
                  160: n, 176: m, 192: 1, 208: k, 224: k, 240: n * 2, 320: 0, 336: 0}
-    return Launch((tiles(n, 256), tiles(m, tile_m), 1), 256, arguments, {0: cut_to_bf16(want, 1)})
+    return Launch((tiles(n, 256), tiles(m, tile_m), 1), 256, arguments, {0: cut_to_bf16(want, 1)},
+                  zeros=("Xc", "SMQ", "STP", "SEP", "eGUs", "eGUQs", "eSMQs", "topk", "SW"))
 
 
 def flatmm(chip, sizes):
@@ -62,7 +63,9 @@ def flatmm(chip, sizes):
     a, a_scales, b, b_scales, want = block_scaled_fp8(chip, sizes, 1.0)
     arguments = {0: a, 8: shuffle_weight(b), 24: np.ascontiguousarray(a_scales.T), 32: np.ascontiguousarray(b_scales.T),
                  48: f"f16[{m},{n}]", 88: k, 92: n, 96: m}
-    return Launch((tiles(n, 256), tiles(m, 128), 1), 256, arguments, {48: Expected(want, 2.0 ** -9, 1e-2, HALF)})
+    return Launch((tiles(n, 256), tiles(m, 128), 1), 256, arguments, {48: Expected(want, 2.0 ** -9, 1e-2, HALF)},
+                  zeros=("c_ptr", "d_ptr", "dbg_int_ptr", "dbg_fp8_ptr", "dbg_f16_ptr", "dbg_fp32_ptr", "num_experts", "topk",
+                         "stride_token"))
 
 
 EARLY = "a barrier is missing, so that waves must run in turns"

@@ -71,5 +71,44 @@ TEST(OrderShadow, RowsAreTheirLanesOneByOne) {
   EXPECT_GT(seen, 1000u);
 }
 
+// The test above compares the shadow with itself; here it is said what races.
+TEST(OrderShadow, ConflictsThatAreNotOrderedRace) {
+  struct Access {
+    uint32_t wave;
+    bool writes, isAtomic;
+  };
+  struct Case {
+    Access before, now;
+    uint32_t known; ///< of the accesses of the wave before
+    bool races;
+  };
+  constexpr Case cases[] = {
+      {{0, true, false}, {1, false, false}, 0, true},  // a load of what another wave stores
+      {{0, true, false}, {1, true, false}, 0, true},   // two stores
+      {{0, false, false}, {1, true, false}, 0, true},  // a store over what another wave loads
+      {{0, true, false}, {1, true, true}, 0, true},    // one of them is atomic
+      {{0, true, true}, {1, false, false}, 0, true},   // the other one is
+      {{0, true, true}, {4, true, true}, 0, true},     // both are, and a scope is too narrow
+      {{0, true, true}, {1, true, true}, 0, false},    // both are, and the scopes suffice
+      {{0, true, false}, {1, true, false}, 1, false},  // ordered
+      {{0, false, false}, {1, false, false}, 0, false} // two loads
+  };
+  for (const Case &each : cases) {
+    OrderShadow shadow;
+    std::map<uint32_t, uint32_t> known = {{each.before.wave, each.known}, {each.now.wave, 0}};
+    TestJudge judge(known);
+    for (const Access &access : {each.before, each.now}) {
+      AccessStamp stamp;
+      stamp.wave = access.wave;
+      stamp.epoch = 1;
+      stamp.writes = access.writes;
+      stamp.isAtomic = access.isAtomic;
+      stamp.stream = uint8_t(Stream::Everywhere) & 3;
+      shadow.touch(judge, 0x10000, 4, stamp);
+    }
+    EXPECT_EQ(judge.races.size(), each.races) << "case " << &each - cases;
+  }
+}
+
 } // namespace
 } // namespace heddle::simulator
