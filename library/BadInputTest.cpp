@@ -286,7 +286,7 @@ TEST_F(BadInputTest, TextsOptionsAndWords) {
   EXPECT_CONTAINS(compileError({"warps=many"}), "the option `warps=many`: not an integer from 1 to 32");
   EXPECT_CONTAINS(compileError({"check=perhaps"}), "is neither `true` nor `false`");
   EXPECT_CONTAINS(compileError({"warp-pipeline=perhaps"}),
-                  "`warp-pipeline perhaps` is neither `auto` nor `off` nor `always`");
+                  "the option `warp-pipeline=perhaps` is neither `true` nor `false` nor `always`");
   EXPECT_CONTAINS(compileError({"warp-pipeline=always"}), "k.ttir");
   EXPECT_CONTAINS(compileError({"target=gfx9"}), "gfx9");
   EXPECT_CONTAINS(compileError({"target=gfx942", "cpu=znver4"}), "`cpu=znver4` is for the target host");

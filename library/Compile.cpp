@@ -10,13 +10,10 @@ using namespace heddle;
 
 namespace {
 
-/// By its name, or whether there are some.
 WarpPipelines pipelinesOption(const std::string &value) {
-  if (value == "true" || value == "1" || value == "on")
-    return WarpPipelines::Auto;
-  if (value == "false" || value == "0")
-    return WarpPipelines::Off;
-  return parseWarpPipelines("warp-pipeline", value);
+  if (value == nameOf(WarpPipelines::Always))
+    return WarpPipelines::Always;
+  return truthOption("warp-pipeline", value, " nor `always`") ? WarpPipelines::Auto : WarpPipelines::Off;
 }
 
 /// `text` says which target it is for where no option does.

@@ -50,12 +50,12 @@ int integerOption(const std::string &key, const std::string &value, int least, i
   return number;
 }
 
-bool truthOption(const std::string &key, const std::string &value) {
+bool truthOption(const std::string &key, const std::string &value, const char *others) {
   if (value == "true" || value == "1" || value == "on" || value == "auto")
     return true;
   if (value == "false" || value == "0" || value == "off")
     return false;
-  throw inputError(fmt::format("the option `{}={}` is neither `true` nor `false`", key, value));
+  throw inputError(fmt::format("the option `{}={}` is neither `true` nor `false`{}", key, value, others));
 }
 
 } // namespace heddle

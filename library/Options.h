@@ -18,7 +18,8 @@ void readOptions(const char *const *options, size_t count, const OptionTable &ta
 
 /// Values. They throw Error{Input} with the key and the value.
 int integerOption(const std::string &key, const std::string &value, int least, int most);
-bool truthOption(const std::string &key, const std::string &value); ///< `true`, `1`, `on`, `auto`; `false`, `0`, `off`
+/// `true`, `1`, `on`, `auto`; `false`, `0`, `off`. `others`: words of the option that the message adds.
+bool truthOption(const std::string &key, const std::string &value, const char *others = "");
 
 /// Strings of an array of the caller's. Throws Error{Input} where one is null, or the array is and `count` is not 0.
 std::vector<std::string> readStrings(const char *const *strings, size_t count, const char *parameter);

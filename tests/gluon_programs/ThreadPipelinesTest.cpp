@@ -126,19 +126,24 @@ std::vector<ThreadPipeline> loops() {
   return found;
 }
 
-TEST(ThreadPipelines, ABarrierLessIsRefusedOrHarmless) {
+Faults plantInLoops(const std::string &pattern, const std::string &by) {
   Faults faults;
   for (const ThreadPipeline &pipeline : loops())
-    plant(pipeline, "\n *simt\\.barrier[ a-z]*(?=\n)", "", faults);
+    plant(pipeline, pattern, by, faults);
+  return faults;
+}
+
+constexpr const char *barrierLine = "\n *simt\\.barrier[ a-z]*(?=\n)";
+
+TEST(ThreadPipelines, ABarrierLessIsRefusedOrHarmless) {
+  Faults faults = plantInLoops(barrierLine, "");
   EXPECT_GE(faults.refused, 10);
   EXPECT_GE(faults.accepted, 5);
   EXPECT_GE(faults.found, 10);
 }
 
 TEST(ThreadPipelines, AGroupMoreInFlightIsRefusedOrHarmless) {
-  Faults faults;
-  for (const ThreadPipeline &pipeline : loops())
-    plant(pipeline, "simt\\.async_wait ([0-9]+)", "simt.async_wait 9", faults);
+  Faults faults = plantInLoops("simt\\.async_wait ([0-9]+)", "simt.async_wait 9");
   EXPECT_GE(faults.refused, 4);
   EXPECT_GE(faults.found, 4);
 }
@@ -169,7 +174,7 @@ TEST(ThreadPipelines, FaultsInStagesOfWarpGroupsAreRefusedAndFound) {
   ThreadPipeline pipeline = matmul();
   EXPECT_EQ(run(pipeline, pipeline.text, "", "always"), "");
   Faults faults;
-  plant(pipeline, "\n *simt\\.barrier[ a-z]*(?=\n)", "", faults, "");
+  plant(pipeline, barrierLine, "", faults, "");
   EXPECT_EQ(faults.refused, 2);
   EXPECT_EQ(faults.found, 2);
   plant(pipeline, "simt\\.async_wait 1", "simt.async_wait 2", faults, "");

@@ -64,30 +64,22 @@ private:
 
 Attribute GenericLinearAttr::parse(AsmParser &parser, Type) {
   SMLoc at = parser.getCurrentLocation();
-  if (parser.parseLess())
+  std::optional<LinearBases> read = parseLinearBases(parser);
+  if (!read)
     return {};
-  EncodingFields fields(parser);
-  int64_t rank = 0;
-  Numbers all;
-  size_t ends[3];
-  const char *keys[] = {"register", "lane", "warp"};
-  for (size_t i = 0; i < 3; ++i) {
-    all.append(fields.bases(keys[i], rank));
-    ends[i] = all.size();
-  }
-  (void)fields.attribute("block");
-  fields.oneBlock("block");
-  if (!fields.done() || parser.parseGreater())
-    return {};
+  Numbers all = read->registers;
+  all.append(read->lane);
+  all.append(read->warp);
   for (int64_t step : all)
     if (step < 0 || step >= maxTileElements) {
       parser.emitError(at) << "the number " << step << " of a basis is not from 0 to " << maxTileElements - 1;
       return {};
     }
-  Numbers simple = SimpleBases(rank).of(all);
+  Numbers simple = SimpleBases(read->rank).of(all);
   List bases = simple;
-  return parser.getChecked<LinearAttr>(at, parser.getContext(), bases.take_front(ends[0]),
-                                       bases.slice(ends[0], ends[1] - ends[0]), bases.drop_front(ends[1]), rank);
+  size_t registers = read->registers.size(), lane = read->lane.size();
+  return parser.getChecked<LinearAttr>(at, parser.getContext(), bases.take_front(registers),
+                                       bases.slice(registers, lane), bases.drop_front(registers + lane), read->rank);
 }
 
 void GenericLinearAttr::print(AsmPrinter &printer) const {

@@ -88,6 +88,21 @@ void EncodingFields::toNumbers(StringRef key, Attribute attribute, Numbers &resu
   }
 }
 
+std::optional<LinearBases> gpu::parseLinearBases(AsmParser &parser) {
+  if (parser.parseLess())
+    return std::nullopt;
+  EncodingFields fields(parser);
+  LinearBases read;
+  read.registers = fields.bases("register", read.rank);
+  read.lane = fields.bases("lane", read.rank);
+  read.warp = fields.bases("warp", read.rank);
+  (void)fields.attribute("block");
+  fields.oneBlock("block");
+  if (!fields.done() || parser.parseGreater())
+    return std::nullopt;
+  return read;
+}
+
 static bool isOrder(ArrayRef<int64_t> order) {
   Numbers sorted(order);
   llvm::sort(sorted);

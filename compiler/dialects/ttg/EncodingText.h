@@ -40,6 +40,14 @@ private:
   bool failed;
 };
 
+/// The bases of `#ttg.linear` and of `#ttg.generic_linear`; `rank`: numbers of each.
+struct LinearBases {
+  Numbers registers, lane, warp;
+  int64_t rank = 0;
+};
+/// Reads `<{...}>`; nothing where that is an error, which is reported.
+std::optional<LinearBases> parseLinearBases(mlir::AsmParser &parser);
+
 std::string textOf(List numbers); ///< `[1, 2]`
 void printNumbers(mlir::AsmPrinter &printer, List numbers);
 void printBases(mlir::AsmPrinter &printer, List numbers, int64_t rank); ///< `[[1, 0], [0, 1]]`

@@ -162,17 +162,11 @@ LogicalResult AmdMfmaAttr::verify(EmitError emitError, int64_t version, ArrayRef
 
 Attribute LinearAttr::parse(AsmParser &parser, Type) {
   SMLoc at = parser.getCurrentLocation();
-  if (parser.parseLess())
+  std::optional<LinearBases> read = parseLinearBases(parser);
+  if (!read)
     return {};
-  EncodingFields fields(parser);
-  int64_t rank = 0;
-  Numbers registers = fields.bases("register", rank), lane = fields.bases("lane", rank),
-          warp = fields.bases("warp", rank);
-  (void)fields.attribute("block");
-  fields.oneBlock("block");
-  if (!fields.done() || parser.parseGreater())
-    return {};
-  return parser.getChecked<LinearAttr>(at, parser.getContext(), List(registers), List(lane), List(warp), rank);
+  return parser.getChecked<LinearAttr>(at, parser.getContext(), List(read->registers), List(read->lane),
+                                       List(read->warp), read->rank);
 }
 
 void LinearAttr::print(AsmPrinter &printer) const {
@@ -194,6 +188,10 @@ LogicalResult LinearAttr::verify(EmitError emitError, ArrayRef<int64_t> register
   // Rule G10: each bit moves along one axis at most, by a power of two, and no two by the same.
   llvm::DenseSet<std::pair<int64_t, int64_t>> moves;
   for (ArrayRef<int64_t> bases : {registers, lane, warp}) {
+    constexpr size_t mostBits = llvm::ConstantLog2<maxTileElements>();
+    if (rank && bases.size() / size_t(rank) > mostBits)
+      return emitError() << "a number of registers, lanes or warps has " << bases.size() / size_t(rank)
+                         << " bits: it has at most " << mostBits;
     if (const int64_t *wrong = llvm::find_if_not(bases, isBasis); wrong != bases.end())
       return emitError() << "the number " << *wrong << " of a basis is neither 0 nor a power of two below "
                          << maxTileElements;

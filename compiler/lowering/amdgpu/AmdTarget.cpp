@@ -122,7 +122,7 @@ void AmdTarget::barrier(Builder &b) const {
 
 // The bit of the first lane is in a scalar register: the branch is one of the whole wave. Where lanes differed, the
 // instruction would be executed by all of them.
-bool AmdTarget::barrierIf(Builder &b, Value bit) const {
+void AmdTarget::barrierIf(Builder &b, Value bit) const {
   Value word = arith::ExtUIOp::create(b, b.getI32Type(), bit);
   Value first = ROCDL::ReadfirstlaneOp::create(b, b.getI32Type(), word);
   Value isSet = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, first, i32(b, 0));
@@ -130,7 +130,6 @@ bool AmdTarget::barrierIf(Builder &b, Value bit) const {
     ROCDL::SBarrierOp::create(b);
     scf::YieldOp::create(b, ValueRange{});
   });
-  return true;
 }
 
 // An effect for LLVM, which orders nothing: all kinds of instructions may pass.

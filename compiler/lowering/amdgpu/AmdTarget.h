@@ -33,7 +33,7 @@ public:
   void barrier(Builder &b) const override;
   void warpBarrier(Builder &b, bool beforeCopies) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
-  bool barrierIf(Builder &b, mlir::Value bit) const override;
+  void barrierIf(Builder &b, mlir::Value bit) const override;
   const TimingModel *timing() const override {
     return chip.simulated == InstructionSet::Cdna4 ? &gfx950Timing : &gfx942Timing;
   }

@@ -103,9 +103,8 @@ static void inWarpsWith(ImplicitLocOpBuilder &b, Value bit, llvm::function_ref<v
 }
 
 // Warps count at a barrier by its number, wherever in the code they arrive.
-bool NvptxTarget::barrierIf(Builder &b, Value bit) const {
+void NvptxTarget::barrierIf(Builder &b, Value bit) const {
   inWarpsWith(b, bit, [&] { NVVM::Barrier0Op::create(b); });
-  return true;
 }
 
 void NvptxTarget::stageBarrier(Builder &b, int64_t threads, Value bit) const {

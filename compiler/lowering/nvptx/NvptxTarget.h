@@ -24,7 +24,7 @@ public:
   void barrier(Builder &b) const override;
   void warpBarrier(Builder &b, bool beforeCopies) const override;
   mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const override;
-  bool barrierIf(Builder &b, mlir::Value bit) const override;
+  void barrierIf(Builder &b, mlir::Value bit) const override;
   bool hasStageBarrier() const override { return true; }
   void stageBarrier(Builder &b, int64_t threads, mlir::Value bit) const override;
   bool hasArrivals() const override { return hasAsyncCopies(); }

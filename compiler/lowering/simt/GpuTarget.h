@@ -102,8 +102,7 @@ public:
   /// As barrier(), and whether `bit` is set in any thread of the block of `warps`.
   virtual mlir::Value barrierOr(Builder &b, mlir::Value bit, int warps) const = 0;
   /// A barrier of the threads whose `bit` is set, which is so in all lanes of a warp or in none; no order of memory.
-  /// Returns false where a block has no such barrier.
-  virtual bool barrierIf(Builder &b, mlir::Value bit) const { return false; }
+  virtual void barrierIf(Builder &b, mlir::Value bit) const = 0;
   /// Whether the groups of a warp pipeline have a barrier of their own, which no other barrier of the block completes.
   virtual bool hasStageBarrier() const { return false; }
   /// That barrier, of a block of `threads`: of all of them, or of those whose `bit` is set, as in barrierIf(); orders

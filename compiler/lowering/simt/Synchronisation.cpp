@@ -59,10 +59,8 @@ void Synchronisation::lower(BarrierOp op) {
 }
 
 void Synchronisation::lower(CondBarrierOp op) {
-  if (refuseIfDivergent())
-    return;
-  if (!target.barrierIf(b, scalar(op.getCondition())))
-    refuse("this chip has no barrier for some warps of a block");
+  if (!refuseIfDivergent())
+    target.barrierIf(b, scalar(op.getCondition()));
 }
 
 void Synchronisation::barrierOfHalf(bool isUpper) {
@@ -72,8 +70,8 @@ void Synchronisation::barrierOfHalf(bool isUpper) {
   Value isHere = arith::CmpIOp::create(b, side, state.warp, i32(block().warps / 2));
   if (target.hasStageBarrier())
     target.stageBarrier(b, threads(), isHere);
-  else if (!target.barrierIf(b, isHere))
-    refuse("this chip has no barrier for some warps of a block");
+  else
+    target.barrierIf(b, isHere);
 }
 
 void Synchronisation::lower(AsyncWaitOp op) {

@@ -143,16 +143,23 @@ static std::optional<LoopSteps> loopInCopy(ModuleOp copy, size_t number, int par
   return prepare(loop, parts) ? stepsOf(loop, model) : std::nullopt;
 }
 
-/// Whether the phases after this one accept it: tried on a copy of the module.
-static bool isAccepted(ModuleOp module, size_t number, const Way &way, const StageOptions &options) {
+/// Whether the phases after this one accept what `change` makes of a copy of the module; it is false where it makes
+/// nothing.
+static bool isAccepted(ModuleOp module, const StageOptions &options, llvm::function_ref<bool(ModuleOp)> change) {
   OwningOpRef<ModuleOp> copy = module.clone();
   ScopedDiagnosticHandler ignore(module.getContext(), [](Diagnostic &) { return success(); });
+  return change(*copy) && succeeded(mlir::verify(*copy)) && succeeded(options.runPhasesAfter(copy));
+}
+
+static bool isAccepted(ModuleOp module, size_t number, const Way &way, const StageOptions &options) {
   const GpuTarget &target = options.target;
-  std::optional<LoopSteps> loop = loopInCopy(*copy, number, way.parts, *target.timing());
-  if (registersFor(*loop, way.cut) > target.registersPerThread(options.warps) * 7 / 8)
-    return false;
-  rewrite(*loop, way.cut);
-  return succeeded(mlir::verify(*copy)) && succeeded(options.runPhasesAfter(copy));
+  return isAccepted(module, options, [&](ModuleOp copy) {
+    std::optional<LoopSteps> loop = loopInCopy(copy, number, way.parts, *target.timing());
+    if (registersFor(*loop, way.cut) > target.registersPerThread(options.warps) * 7 / 8)
+      return false;
+    rewrite(*loop, way.cut);
+    return true;
+  });
 }
 
 /// The fastest first.
@@ -171,20 +178,27 @@ static std::vector<Way> waysOf(ModuleOp module, size_t number, const TimingModel
   return ways;
 }
 
+static bool multiplies(scf::ForOp loop) {
+  return llvm::any_of(*loop.getBody(), [](Operation &op) { return isMatmul(&op) || isa<DotSharedOp>(op); });
+}
+
 /// Of matmuls of warp groups, the first way that the phases after this one accept.
 static void findGroupStages(ModuleOp module, const StageOptions &options) {
   for (size_t number = 0; number < loopsOf(module).size(); ++number) {
     std::vector<GroupWay> ways = waysOfGroups(loopsOf(module)[number]);
     auto taken = llvm::find_if(ways, [&](const GroupWay &way) {
-      OwningOpRef<ModuleOp> copy = module.clone();
-      ScopedDiagnosticHandler ignore(module.getContext(), [](Diagnostic &) { return success(); });
-      makeGroupStages(loopsOf(*copy)[number], way);
-      return succeeded(mlir::verify(*copy)) && succeeded(options.runPhasesAfter(copy));
+      return isAccepted(module, options, [&](ModuleOp copy) {
+        makeGroupStages(loopsOf(copy)[number], way);
+        return true;
+      });
     });
     Location location = loopsOf(module)[number].getLoc();
     if (taken == ways.end()) {
       if (!ways.empty())
         emitRemark(location) << "no warp pipeline: its stages are not apart";
+      else if (multiplies(loopsOf(module)[number]))
+        emitRemark(location) << "no warp pipeline: stages are made of matmuls by warp groups whose operands are "
+                                "prefetched";
       continue;
     }
     makeGroupStages(loopsOf(module)[number], *taken);
@@ -201,8 +215,14 @@ void simt::findStages(ModuleOp module, const StageOptions &options) {
                          return isa<StageOp, triton::AssertOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
                        })
                        .wasInterrupted();
-  if (options.warps != 2 * warpsOfGroup || isWritten)
+  if (isWritten)
     return;
+  if (options.warps != 2 * warpsOfGroup) {
+    for (scf::ForOp loop : loopsOf(module))
+      if (options.isAlways && multiplies(loop))
+        loop.emitRemark() << "no warp pipeline: a block has " << options.warps << " warps, not " << 2 * warpsOfGroup;
+    return;
+  }
   if (!target.timing()) {
     if (options.isAlways)
       findGroupStages(module, options);

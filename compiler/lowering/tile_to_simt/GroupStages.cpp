@@ -73,7 +73,7 @@ static std::optional<GroupLoop> piecesOf(scf::ForOp loop) {
       add(Piece::Matmul, op);
       multiplies = true;
       computed.insert(op);
-    } else if (auto done = dyn_cast<DotWaitOp>(op)) {
+    } else if (isa<DotWaitOp>(op)) {
       add(Piece::Wait, op);
       computed.insert(op);
     } else if (isCopy(op)) {

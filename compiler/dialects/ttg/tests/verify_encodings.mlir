@@ -58,3 +58,6 @@ tt.func private @g10_number(tensor<4xf16, #ttg.linear<{register = [[3]], lane = 
 // -----
 // expected-error @+1 {{the number -1 of a basis is not from 0 to 1048575}}
 tt.func private @generic_number(tensor<4xf16, #ttg.generic_linear<{register = [[-1]], lane = [], warp = [], block = []}>>)
+// -----
+// expected-error @+1 {{a number of registers, lanes or warps has 21 bits: it has at most 20}}
+tt.func private @g10_bits(tensor<4xf16, #ttg.generic_linear<{register = [[0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0], [0]], lane = [], warp = [], block = []}>>)
