@@ -210,9 +210,9 @@ private:
     spec.shape = parameter.shape.dimensions;
     spec.seed = seed;
     hlo::DType type = parameter.shape.type;
-    const hlo::SmallFloat *format = program::isCodedFloat(type) ? hlo::findSmallFloat(type) : nullptr;
-    if (!format && !program::isSubByteInteger(type))
+    if (!program::isNarrow(type))
       return materialize(spec);
+    const hlo::SmallFloat *format = hlo::findSmallFloat(type);
     spec.type = format ? ElementType::F32 : *program::bufferType(type);
     std::string bytes = materialize(spec), narrow;
     if (!format) { // as narrow ones wrap
@@ -231,7 +231,7 @@ private:
 
   uint64_t scalarBits(const Parameter &parameter, const std::string &text) const {
     hlo::DType type = parameter.shape.type;
-    if (!program::isCodedFloat(type) && !program::isSubByteInteger(type))
+    if (!program::isNarrow(type))
       return parseScalar(*program::bufferType(type), text);
     std::string bytes; // a byte, by the rules of constants
     hlo::appendElement(type, text, bytes);
