@@ -10,6 +10,7 @@
 #include "program/Kernels.h"
 #include "program/NarrowTypes.h"
 #include "program/Program.h"
+#include "program/QuantisedSum.h"
 #include "program/Types.h"
 #include "runtime/Driver.h"
 #include "runtime/Stream.h"
@@ -166,8 +167,13 @@ private:
     std::set<CollectiveKind> kinds;
     for (const hlo::Computation &computation : module.computations)
       for (const hlo::Instruction &instruction : computation.instructions)
-        if (std::optional<CollectiveKind> kind = program::kindOf(instruction.opcode))
+        if (!request.quantise.empty() && program::canQuantise(module, instruction)) {
+          kinds.insert(CollectiveKind::AllGather);
+          if (program::exchangesParts(module, instruction))
+            kinds.insert(CollectiveKind::AllToAll);
+        } else if (std::optional<CollectiveKind> kind = program::kindOf(instruction.opcode)) {
           kinds.insert(*kind);
+        }
     std::vector<std::string> notes;
     for (CollectiveKind kind : kinds) {
       std::vector<std::string> names;
