@@ -10,6 +10,7 @@
 #include "program/Kernels.h"
 #include "program/NarrowTypes.h"
 #include "program/Program.h"
+#include "program/QuantisedSum.h"
 #include "program/Types.h"
 #include "runtime/Driver.h"
 #include "runtime/Stream.h"
@@ -166,8 +167,13 @@ private:
     std::set<CollectiveKind> kinds;
     for (const hlo::Computation &computation : module.computations)
       for (const hlo::Instruction &instruction : computation.instructions)
-        if (std::optional<CollectiveKind> kind = program::kindOf(instruction.opcode))
+        if (!request.quantise.empty() && program::canQuantise(module, instruction)) {
+          kinds.insert(CollectiveKind::AllGather);
+          if (program::exchangesParts(module, instruction))
+            kinds.insert(CollectiveKind::AllToAll);
+        } else if (std::optional<CollectiveKind> kind = program::kindOf(instruction.opcode)) {
           kinds.insert(*kind);
+        }
     std::vector<std::string> notes;
     for (CollectiveKind kind : kinds) {
       std::vector<std::string> names;
@@ -210,9 +216,9 @@ private:
     spec.shape = parameter.shape.dimensions;
     spec.seed = seed;
     hlo::DType type = parameter.shape.type;
-    const hlo::SmallFloat *format = program::isCodedFloat(type) ? hlo::findSmallFloat(type) : nullptr;
-    if (!format && !program::isSubByteInteger(type))
+    if (!program::isNarrow(type))
       return materialize(spec);
+    const hlo::SmallFloat *format = hlo::findSmallFloat(type);
     spec.type = format ? ElementType::F32 : *program::bufferType(type);
     std::string bytes = materialize(spec), narrow;
     if (!format) { // as narrow ones wrap
@@ -231,7 +237,7 @@ private:
 
   uint64_t scalarBits(const Parameter &parameter, const std::string &text) const {
     hlo::DType type = parameter.shape.type;
-    if (!program::isCodedFloat(type) && !program::isSubByteInteger(type))
+    if (!program::isNarrow(type))
       return parseScalar(*program::bufferType(type), text);
     std::string bytes; // a byte, by the rules of constants
     hlo::appendElement(type, text, bytes);

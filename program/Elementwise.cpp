@@ -261,7 +261,7 @@ private:
   Value bitcast(Value x) {
     DType to = instruction.shape.type;
     Value bytes = toMemory(w, x, types[0]);
-    if (to == DType::Pred || isCodedFloat(to) || isSubByteInteger(to))
+    if (to == DType::Pred || isNarrow(to))
       return fromMemory(w, w.bitcast(bytes, w.b.getIntegerType(8)), to);
     return w.bitcast(bytes, registerType(*w.b.getContext(), to));
   }

@@ -13,9 +13,6 @@ namespace heddle::program {
 
 using hlo::Opcode;
 
-/// Of the array that a collective with a matmul moves: its protocol's memory is up to four times as much.
-static constexpr int64_t mostFusedBytes = 256 << 20;
-
 uint64_t bytesOf(const hlo::Shape &shape) {
   return uint64_t(shape.elementCount() * elementSizeBytes(*bufferType(shape.type)));
 }
@@ -79,11 +76,9 @@ std::string Executable::whyApart(const hlo::Instruction &instruction, const Matm
   CollectiveKind kind = *kindOf(instruction.opcode);
   if (namesAlgorithmOf(kind))
     return fmt::format("`{}` was asked for", options.algorithm);
+  if (std::string reason = whyNoRoom(kind, matmul); !reason.empty())
+    return reason;
   bool gathers = kind == CollectiveKind::AllGather;
-  int64_t moved = gathers ? matmul.rows * matmul.depth * hlo::bitWidth(matmul.type) / 8
-                          : matmul.rows * matmul.columns * hlo::bitWidth(matmul.result) / 8;
-  if (moved > mostFusedBytes)
-    return fmt::format("it moves {} bytes; a kernel of both has room for {}", moved, mostFusedBytes);
   if (options.matmuls == MatmulFusion::Fused || chip.vendor == Vendor::Host)
     return "";
   int given = fewestComputeUnits(devices);

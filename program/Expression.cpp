@@ -307,7 +307,7 @@ Value Expression::bitcastOfWidth(const Node &node, const PositionPtr &position, 
     }
   }
   DType to = node.shape.type;
-  if (to == DType::Pred || isCodedFloat(to) || isSubByteInteger(to))
+  if (to == DType::Pred || isNarrow(to))
     return fromMemory(w, result, to);
   return w.bitcast(result, registerType(*w.b.getContext(), node.shape.type));
 }

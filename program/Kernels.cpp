@@ -143,7 +143,7 @@ Collective collectiveOf(const Graph &graph, NodeId id, int ranks, const std::vec
   const hlo::Instruction &instruction = node.instruction;
   const hlo::Shape &operand = graph.operand(node, 0).shape;
   bool isReduction = instruction.collective && instruction.collective->reduction;
-  if (isReduction && (isCodedFloat(operand.type) || isSubByteInteger(operand.type)))
+  if (isReduction && isNarrow(operand.type))
     throw inputError(fmt::format("{}`{}` reduces elements of type {}, which devices do not add",
                                  locationPrefix(*graph.module, instruction), instruction.name,
                                  hlo::dtypeName(operand.type)),
@@ -361,6 +361,17 @@ private:
 };
 
 } // namespace
+
+/// Of the array that a collective with a matmul moves: its protocol's memory is up to four times as much.
+static constexpr int64_t mostFusedBytes = 256 << 20;
+
+std::string whyNoRoom(CollectiveKind kind, const Matmul &matmul) {
+  int64_t moved = kind == CollectiveKind::AllGather ? matmul.rows * matmul.depth * hlo::bitWidth(matmul.type) / 8
+                                                    : matmul.rows * matmul.columns * hlo::bitWidth(matmul.result) / 8;
+  return moved > mostFusedBytes
+             ? fmt::format("it moves {} bytes; a kernel of both has room for {}", moved, mostFusedBytes)
+             : "";
+}
 
 /// What a block of 8 warps stores into the memory of others at once: 64 bytes for each thread.
 static constexpr int64_t gatherTileBytes = 16 << 10;

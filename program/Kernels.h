@@ -31,6 +31,9 @@ std::optional<CollectiveKind> kindOf(hlo::Opcode opcode);
 /// the instruction's location.
 Collective collectiveOf(const Graph &graph, NodeId node, int ranks, const std::vector<int> &sources);
 
+/// Why a kernel of a collective and its matmul would need too much memory; empty: it does not.
+std::string whyNoRoom(CollectiveKind kind, const Matmul &matmul);
+
 /// How the collective of a step with a matmul is planned. Where the matmul comes first, its tiles are the rows of the
 /// collective, and `collective` becomes the one of whole tiles.
 PlanOptions planOptionsFor(const Graph &graph, const Step &step, const Chip &chip, int computeUnits,

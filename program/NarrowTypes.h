@@ -12,6 +12,10 @@ namespace heddle::program {
 bool isCodedFloat(hlo::DType type);
 /// s1 to s4, u1 to u4.
 bool isSubByteInteger(hlo::DType type);
+/// One of these types.
+inline bool isNarrow(hlo::DType type) {
+  return isCodedFloat(type) || isSubByteInteger(type);
+}
 
 /// Of a byte the f32 that its bits stand for.
 mlir::Value decodeFloat(tile::TileWriter &writer, mlir::Value bits, hlo::DType type);

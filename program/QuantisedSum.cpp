@@ -54,6 +54,12 @@ bool canQuantise(const hlo::Module &module, const hlo::Instruction &instruction)
          std::ranges::all_of(groups, [&](const hlo::DeviceGroup &group) { return group.size() == groups[0].size(); });
 }
 
+// All-to-all numbers replicas or partitions only.
+bool exchangesParts(const hlo::Module &module, const hlo::Instruction &allReduce) {
+  return hlo::deviceGroups(allReduce, module.replicaCount, module.partitionCount)[0].size() > 2 &&
+         (module.partitionCount == 1 || module.replicaCount == 1);
+}
+
 namespace {
 
 class Writer {
@@ -64,8 +70,7 @@ public:
         ranks(int64_t(groups[0].size())) {}
 
   NodeId sum(const Shape &shape, NodeId operand) {
-    // All-to-all numbers replicas or partitions only.
-    bool exchanges = ranks > 2 && (module.partitionCount == 1 || module.replicaCount == 1);
+    bool exchanges = exchangesParts(module, source);
     int64_t elements = shape.elementCount(), unit = exchanges ? ranks : 1;
     int64_t rows = (elements + blockElements * unit - 1) / (blockElements * unit) * unit;
     NodeId blocks = reshape(shape.type, {elements}, operand);

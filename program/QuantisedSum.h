@@ -4,7 +4,6 @@
 #pragma once
 #include "program/Graph.h"
 #include <functional>
-#include <optional>
 
 namespace heddle::program {
 
@@ -18,6 +17,9 @@ SumRegions addSumRegions(hlo::Module &module);
 
 /// Whether it is a sum of floats of at least 16 bits over groups of one size above 1.
 bool canQuantise(const hlo::Module &module, const hlo::Instruction &instruction);
+
+/// Of one that is quantised: whether its ranks exchange parts by an all-to-all before the all-gather.
+bool exchangesParts(const hlo::Module &module, const hlo::Instruction &allReduce);
 
 /// Adds nodes to a graph.
 using AddNode = std::function<NodeId(const hlo::Instruction &, const hlo::Shape &, std::vector<NodeId>)>;

@@ -18,11 +18,17 @@ const Step &onlyStep(const hlo::Module &module, const Partition &partition, int 
     throw inputError(
         fmt::format("{}: a module of {} ranks for a group of {}", module.fileName, module.deviceCount(), ranks),
         {"its header says `replica_count` or `num_partitions`"});
-  if (partition.steps.size() != 1 || partition.steps[0].kind != Step::Kind::Collective)
+  if (partition.steps.size() != 1 || partition.steps[0].kind != Step::Kind::Collective) {
+    std::vector<std::string> notes = {
+        "`heddle inspect MODULE` shows the launches, and what is fused into each collective",
+        "rows that are reduced have 32 to 16384 elements"};
+    for (const Step &step : partition.steps)
+      if (!step.apart.empty())
+        notes.push_back(fmt::format("a matmul has a kernel of its own: {}", step.apart));
     throw inputError(fmt::format("{}: the module takes {} launches, and one of a collective is wanted", module.fileName,
                                  partition.steps.size()),
-                     {"`heddle inspect MODULE` shows the launches, and what is fused into each collective",
-                      "rows that are reduced have 32 to 16384 elements"});
+                     notes);
+  }
   return partition.steps[0];
 }
 
@@ -62,6 +68,10 @@ RankCollective compileRankCollective(std::string_view text, const std::string &f
   std::unique_ptr<Graph> graph = flatten(module);
   PartitionOptions partitionOptions;
   partitionOptions.largestTail = 0; // rows, or nothing: a tail is one block's
+  // One kernel is asked for, so that whether two would be faster does not count.
+  partitionOptions.whyApart = [](const hlo::Instruction &collective, const Matmul &matmul) {
+    return whyNoRoom(*kindOf(collective.opcode), matmul);
+  };
   Partition parts = partition(*graph, partitionOptions);
   const Step &step = onlyStep(module, parts, ranks);
   const hlo::Instruction &instruction = (*graph)[step.node].instruction;

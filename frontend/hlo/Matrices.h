@@ -65,6 +65,7 @@ struct InstructionParser::Matrices {
   struct Rotations; // ReadJacobi.cpp
   using Round = std::function<std::vector<int>(Rotations &, int partners, const std::vector<int> &state)>;
   std::vector<int> sweep(std::vector<int> state, int64_t columns, const Round &round);
+  int isDiagonal(int matrix, int scale);
   int orderOf(int values, CompareDirection direction);
 
   int cholesky(int matrix, bool lower);
@@ -81,9 +82,11 @@ struct InstructionParser::Matrices {
   /// The product of the reflectors, or its adjoint, times a matrix.
   int reflect(int reflectors, int taus, int matrix, bool isAdjoint);
 
-  /// Of Hermitian matrices the eigenvectors as columns, and the eigenvalues [batch, n, 1], ascending.
+  /// Of Hermitian matrices the eigenvectors as columns, the eigenvalues [batch, n, 1], ascending, and whether these are
+  /// those of the matrix, pred [batch, 1, 1]: not of one that is not finite, or whose sweeps did not end.
   std::vector<int> eigenvectors(int matrix);
-  /// U, the singular values [batch, n, 1], descending, and V; all columns of U where it is `full`.
+  /// U, the singular values [batch, n, 1], descending, V, and likewise whether they are those of the matrix; all
+  /// columns of U where it is `full`.
   std::vector<int> singularVectors(int matrix, bool full);
 };
 

@@ -14,9 +14,15 @@ namespace {
 /// Jacobi's method ends after about ten sweeps.
 constexpr int64_t mostSweeps = 40;
 
+bool isSingle(DType type) {
+  return type == DType::F32 || type == DType::C64;
+}
 double precisionOf(DType type) {
-  return type == DType::F32 || type == DType::C64 ? std::numeric_limits<float>::epsilon()
-                                                  : std::numeric_limits<double>::epsilon();
+  return isSingle(type) ? std::numeric_limits<float>::epsilon() : std::numeric_limits<double>::epsilon();
+}
+/// The smallest number with all its digits.
+double smallestOf(DType type) {
+  return isSingle(type) ? std::numeric_limits<float>::min() : std::numeric_limits<double>::min();
 }
 
 } // namespace
@@ -73,8 +79,9 @@ struct InstructionParser::Matrices::Rotations {
     int tangent = m.join(Opcode::Divide, one, m.join(Opcode::Add, magnitude, root(magnitude)));
     tangent = m.choose(isLarge, m.choose(isPositive, tangent, m.unary(Opcode::Negate, tangent)), zero);
     int cosine = m.join(Opcode::Divide, one, root(tangent));
-    int sine = m.join(Opcode::Divide, m.join(Opcode::Multiply, cosine, tangent), safe);
-    int other = m.byReal(Opcode::Multiply, m.conjugate(between), m.unary(Opcode::Negate, sine));
+    int sine = m.join(Opcode::Multiply, cosine, tangent);
+    int sign = m.byReal(Opcode::Divide, m.conjugate(between), safe); // first: the sine over a small size overflows
+    int other = m.byReal(Opcode::Multiply, sign, m.unary(Opcode::Negate, sine));
     return {cosine, other, isLarge};
   }
 
@@ -105,6 +112,20 @@ struct InstructionParser::Matrices::Rotations {
     return m.transpose(m.sum(m.choose(isPartner, matrix, m.zeros(matrix)), 2));
   }
 };
+
+/// Whether numbers that all but vanish when the sweeps have ended do so, pred [batch, 1, 1]: those of the upper
+/// triangle of [batch, n, m], beside a largest element `scale` of the matrix, and not for one that is not finite. The
+/// bound is that of rounding: what is left of a matrix without full rank may be rotated in every sweep.
+int InstructionParser::Matrices::isDiagonal(int matrix, int scale) {
+  std::vector<int64_t> sizes = sizesOf(matrix);
+  int isAbove = compare(parser.iota(sizes, 1, at), CompareDirection::Less, parser.iota(sizes, 2, at));
+  int magnitudes = unary(Opcode::Abs, matrix);
+  int most = largest(largest(choose(isAbove, magnitudes, numberLike(magnitudes, 0)), 1), 2);
+  double bound = 64 * double(std::max(sizes[1], sizes[2])) * precisionOf(typeOf(matrix));
+  int limit = join(Opcode::Multiply, scale, numberLike(scale, bound));
+  limit = join(Opcode::Maximum, limit, numberLike(scale, smallestOf(typeOf(matrix))));
+  return join(Opcode::And, unary(Opcode::IsFinite, scale), compare(most, CompareDirection::LessOrEqual, limit));
+}
 
 /// Sweeps until one rotates nothing. `round` gets the rotations, the partners and the state, and gives the next state
 /// and which pairs it rotated, pred [batch, 1, n].
@@ -164,7 +185,8 @@ std::vector<int> InstructionParser::Matrices::eigenvectors(int matrix) {
   std::vector<int> made = sweep({matrix, identity(sizes, matrix), limit}, columns, round);
   int values = parser.reshape(real(Rotations{*this, columns}.diagonalOf(made[0])), {sizes[0], columns}, at);
   int order = orderOf(values, CompareDirection::Less);
-  return {permute(made[1], 2, order), permute(parser.reshape(values, {sizes[0], columns, 1}, at), 1, order)};
+  return {permute(made[1], 2, order), permute(parser.reshape(values, {sizes[0], columns, 1}, at), 1, order),
+          isDiagonal(made[0], scale)};
 }
 
 std::vector<int> InstructionParser::Matrices::singularVectors(int matrix, bool full) {
@@ -196,14 +218,14 @@ std::vector<int> InstructionParser::Matrices::singularVectors(int matrix, bool f
   std::vector<int64_t> square = {sizes[0], sizes[1], full ? sizes[1] : columns};
   int left = reflect(factor[0], factor[1], identity(square, matrix), false);
   int isNegative = compare(real(factor[0]), CompareDirection::Less, real(zeros(factor[0])));
-  int isDiagonal = compare(parser.iota(sizes, 1, at), CompareDirection::Equal, parser.iota(sizes, 2, at));
-  int flips = parser.convert(join(Opcode::And, isNegative, isDiagonal), DType::S32, at);
+  int isOnDiagonal = compare(parser.iota(sizes, 1, at), CompareDirection::Equal, parser.iota(sizes, 2, at));
+  int flips = parser.convert(join(Opcode::And, isNegative, isOnDiagonal), DType::S32, at);
   flips = largest(flips, 1);
   if (full && sizes[1] != columns)
     flips = padColumns(flips, sizes[1]);
   int doesFlip = fill(compare(flips, CompareDirection::Greater, spread(index(0), sizesOf(flips))), square);
   left = choose(doesFlip, unary(Opcode::Negate, left), left);
-  return {left, byReal(Opcode::Multiply, values, scale), permute(made[1], 2, order)};
+  return {left, byReal(Opcode::Multiply, values, scale), permute(made[1], 2, order), isDiagonal(factor[0], one)};
 }
 
 } // namespace heddle::hlo

@@ -3,6 +3,8 @@
 // are f32, f64, c64 and c128. What each computes is in the other files of linear algebra.
 #include "frontend/hlo/Matrices.h"
 #include <algorithm>
+#include <cctype>
+#include <cstdlib>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <optional>
@@ -47,25 +49,29 @@ struct InstructionParser::LapackCall {
   }
   /// Operands of the type that the target's letter says, matrices (m) and vectors (v) of equal batch dimensions.
   void checkOperands(std::string_view kinds) const;
+  /// The value in `{name = value : type, ...}`, without its type; empty where the name is not there.
+  std::string attribute(std::string_view name) const;
   /// LAPACK's letters are numbers: `{uplo = 76 : ui8}` is L. Of `known` the first is that of a call without one.
   char letter(std::string_view name, std::string_view known) const {
-    size_t found = config.find(std::string(name) + " = ");
-    if (found == std::string::npos)
+    std::string value = attribute(name);
+    if (value.empty())
       return known[0];
-    int number = std::atoi(config.c_str() + found + name.size() + 3);
+    int number = std::atoi(value.c_str());
     if (number <= 0 || number > 127 || known.find(char(number)) == std::string_view::npos)
-      parser.cursor.fail(at, fmt::format("'{}' has {} = {}", target, name, number),
+      parser.cursor.fail(at, fmt::format("'{}' has {} = {}", target, name, value),
                          {fmt::format("it is the number of one of the letters {}", fmt::join(known, ", "))});
     return char(number);
   }
   bool flag(std::string_view name, bool otherwise) const {
-    size_t found = config.find(std::string(name) + " = ");
-    if (found == std::string::npos)
+    std::string value = attribute(name);
+    if (value.empty())
       return otherwise;
-    std::string_view value = std::string_view(config).substr(found + name.size() + 3);
-    return value.starts_with("true") || value.starts_with("1");
+    bool holds = value == "true" || value == "1";
+    if (!holds && value != "false" && value != "0")
+      parser.cursor.fail(at, fmt::format("'{}' has {} = {}", target, name, value), {"it is `true` or `false`"});
+    return holds;
   }
-  int status(int factor);
+  int status(int factor, int isRight = -1);
 
   std::vector<int> potrf();
   std::vector<int> getrf();
@@ -102,14 +108,37 @@ void InstructionParser::LapackCall::checkOperands(std::string_view kinds) const 
   }
 }
 
-// LAPACK's status: here 1 where a result has no numbers, 0 elsewhere.
-int InstructionParser::LapackCall::status(int factor) {
+std::string InstructionParser::LapackCall::attribute(std::string_view name) const {
+  auto isPartOfWord = [](char character) {
+    return std::isalnum(static_cast<unsigned char>(character)) || character == '_';
+  };
+  constexpr const char *space = " \t\n";
+  for (size_t found = config.find(name); found != std::string::npos; found = config.find(name, found + 1)) {
+    size_t end = found + name.size();
+    if ((found > 0 && isPartOfWord(config[found - 1])) || (end < config.size() && isPartOfWord(config[end])))
+      continue;
+    size_t equals = config.find_first_not_of(space, end);
+    size_t first = equals == std::string::npos ? equals : config.find_first_not_of(space, equals + 1);
+    size_t last = first == std::string::npos ? first : config.find_first_of(" \t\n:,}\"", first);
+    if (last == std::string::npos || last == first || config[equals] != '=')
+      parser.cursor.fail(at, fmt::format("'{}' has the configuration {}", target, config),
+                         {fmt::format("its attributes are written as `{{{} = value : type}}`", name)});
+    return config.substr(first, last - first);
+  }
+  return "";
+}
+
+// LAPACK's status: here 1 where a result has no numbers or `isRight`, pred [batch, 1, 1], does not hold; 0 elsewhere.
+int InstructionParser::LapackCall::status(int factor, int isRight) {
   int bad = parser.apply(Opcode::Not, {parser.apply(Opcode::IsFinite, {matrices().real(factor)}, at)}, at);
   int64_t batch = parser.shapeOf(factor).dimensions[0];
   int64_t count = parser.shapeOf(factor).elementCount() / std::max<int64_t>(batch, 1);
   bad = parser.countTrue(parser.reshape(bad, {batch, count}, at), at);
   int none = parser.broadcast(parser.number(0, DType::S64, at), {}, {batch}, at);
-  return shaped(parser.convert(parser.compare(bad, CompareDirection::Greater, none, at), DType::S32, at), {});
+  int fails = parser.compare(bad, CompareDirection::Greater, none, at);
+  if (isRight >= 0)
+    fails = parser.apply(Opcode::Or, {fails, matrices().unary(Opcode::Not, parser.reshape(isRight, {batch}, at))}, at);
+  return shaped(parser.convert(fails, DType::S32, at), {});
 }
 
 std::vector<int> InstructionParser::LapackCall::potrf() {
@@ -164,7 +193,7 @@ std::vector<int> InstructionParser::LapackCall::syevd() {
   int isRead = m.compare(row, isLower ? CompareDirection::GreaterOrEqual : CompareDirection::LessOrEqual, column);
   int whole = m.choose(isRead, matrix, m.adjoint(matrix)); // of the diagonal the real part is read
   std::vector<int> made = m.eigenvectors(whole);
-  return {shaped(made[0], {sizes[1], sizes[1]}), shaped(made[1], {sizes[1]}), status(made[0])};
+  return {shaped(made[0], {sizes[1], sizes[1]}), shaped(made[1], {sizes[1]}), status(made[0], made[2])};
 }
 
 std::vector<int> InstructionParser::LapackCall::gesdd() {
@@ -176,7 +205,7 @@ std::vector<int> InstructionParser::LapackCall::gesdd() {
   std::vector<int> made = m.singularVectors(isWide ? m.adjoint(matrix) : matrix, isFull);
   int left = made[isWide ? 2 : 0], right = m.adjoint(made[isWide ? 0 : 2]);
   return {call.operands[0], shaped(made[1], {rows(made[1])}), shaped(left, {height, columns(left)}),
-          shaped(right, {rows(right), width}), status(left)};
+          shaped(right, {rows(right), width}), status(left, made[3])};
 }
 
 std::vector<int> InstructionParser::LapackCall::gtsv() {

@@ -280,6 +280,10 @@ TEST(HloRefused, calls_of_lapack) {
   EXPECT_CONTAINS(refusedCall("sgtsv", "v, u, v, w"), "the three diagonals have as many elements");
   EXPECT_CONTAINS(refusedCall("spotrf", "v", "uplo = 88 : ui8"),
                   "'lapack_spotrf_ffi' has uplo = 88\nit is the number of one of the letters L, U");
+  EXPECT_CONTAINS(refusedCall("spotrf", "v", "uplo=88"), "has uplo = 88\n");
+  EXPECT_CONTAINS(refusedCall("spotrf", "v", "uplo: 76"), "'lapack_spotrf_ffi' has the configuration {uplo: 76}\n"
+                                                          "its attributes are written as `{uplo = value : type}`");
+  EXPECT_CONTAINS(refusedCall("sormqr", "m, v, w", "left = yes"), "has left = yes\nit is `true` or `false`");
   EXPECT_CONTAINS(refusedCall("sgesdd", "m", "mode = 79 : ui8"), "has mode = 79");
   EXPECT_CONTAINS(refusedCall("strsm", "v, v", "side = 0 : ui8"), "has side = 0");
 }

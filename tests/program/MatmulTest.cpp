@@ -240,6 +240,21 @@ TEST(Matmul, OfRanksThatAreProcesses) {
   EXPECT_EQ(made.arguments, (std::vector<int>{0, 1, 2, RankCollective::Replica, RankCollective::Partition}));
 }
 
+TEST(Matmul, OfProcessesTooLargeForOneKernel) {
+  Case sum{"all-reduce", 2, 8192, 32, 8192, "f32", "f32"};
+  EXPECT_STREQ(compileRankCollective(moduleOf(sum), "matmul.hlo", 2, lookupChip("host"), 0).plan.algorithm->name,
+               "two_shot_packets");
+  sum.rows += 16;
+  try {
+    compileRankCollective(moduleOf(sum), "matmul.hlo", 2, lookupChip("host"), 0);
+    FAIL() << "it was made";
+  } catch (const Error &error) {
+    EXPECT_EQ(error.kind, ErrorClass::Input);
+    EXPECT_EQ(error.notes.back(), "a matmul has a kernel of its own: it moves 268959744 bytes; a kernel of both has "
+                                  "room for 268435456");
+  }
+}
+
 TEST(Matmul, NamesOfChoices) {
   EXPECT_EQ(parseMatmulFusion("fused"), MatmulFusion::Fused);
   EXPECT_THROW(parseMatmulFusion("together"), Error);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Calls of LAPACK whose factors are known: Householder's reflections, eigenvalues, singular values, three diagonals.
 #include "tests/reference/hlo/TestSupport.h"
+#include <cmath>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -82,6 +83,26 @@ TEST(HloLinearAlgebra, eigenvalues_of_complex_matrices) {
                            "backend_config={mode = 86 : ui8, uplo = 76 : ui8}\nROOT w = get-tuple-element(t), index=1",
                            {{1, 0, 0, 1}, {0, 0, 2, 0}});
   expectNear(values, {-1, 3}, "values");
+}
+
+TEST(HloLinearAlgebra, eigenvalues_whose_inverses_overflow) {
+  auto of = [&](int element) {
+    return callOf("lapack_dsyevd_ffi", "[2,2]", "(f64[2,2], f64[2], s32[])", element, {8e-309, 4e-309, 4e-309, 8e-309});
+  };
+  Numbers values = of(1);
+  expectNear({values[0] / 4e-309, values[1] / 4e-309}, {1, 3}, "values");
+  expectSame(of(2), {0}, "status");
+}
+
+TEST(HloLinearAlgebra, the_status_of_matrices_that_are_not_finite) {
+  double none = std::nan(""), infinite = INFINITY;
+  expectSame(callOf("lapack_dsyevd_ffi", "[4,2,2]", "(f64[4,2,2], f64[4,2], s32[4])", 2,
+                    {1, none, none, 1, /**/ 1, 2, 2, 1, /**/ 1, infinite, infinite, 1, /**/ infinite, 0, 0, 1}),
+             {1, 0, 1, 1}, "of eigenvalues");
+  expectSame(callOf("lapack_dsyevd_ffi", "[2,1,1]", "(f64[2,1,1], f64[2,1], s32[2])", 2, {none, 3}), {1, 0}, "of one");
+  expectSame(callOf("lapack_dgesdd_ffi", "[2,2,2]", "(f64[2,2,2], f64[2,2], f64[2,2,2], f64[2,2,2], s32[2])", 4,
+                    {1, none, 0, 1, /**/ 1, 2, 2, 1}),
+             {1, 0}, "of singular values");
 }
 
 TEST(HloLinearAlgebra, singular_values_descend) {
