@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
-from typing import Any, Iterable, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, FrozenSet, Iterable, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ._library import InputError, c_text, library
 
@@ -69,6 +69,13 @@ def agrees(declared: str, given: str) -> bool:
         return True  # bit patterns, where an array library lacks the type
     integers = ("i", "ui")
     return declared.rstrip("0123456789") in integers and given.rstrip("0123456789") in integers
+
+
+def torch_dtypes(declared: str) -> FrozenSet[Any]:
+    """PyTorch's element types that may stand for a pointer to `declared`."""
+    torch = sys.modules["torch"]
+    return frozenset(getattr(torch, other) for name, (_, _, _, others) in _TYPES.items() if agrees(declared, name)
+                     for other in others if isinstance(getattr(torch, other, None), torch.dtype))
 
 
 def shape_of(shape: Shape) -> Tuple[int, ...]:
@@ -391,6 +398,35 @@ def read_npy(path: str, dtype: str, shape: Shape) -> Array:
         whole = file.read()
     size = count_of(shape_of(shape)) * size_of(dtype)
     return Array(dtype, shape, whole[len(whole) - size:] if size else b"")
+
+
+class TorchTools:
+    """What launches ask PyTorch for: the module's own objects, found once."""
+
+    def __init__(self, torch: Any):
+        self.tensor, self.strided, self.dtype, self.empty, self.uint8 = torch.Tensor, torch.strided, torch.dtype, torch.empty, torch.uint8
+        self.device = torch.device
+        raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
+        self.raw_stream: Any = raw or (lambda index: torch.cuda.current_stream(index).cuda_stream)
+        self.gpu = "hip" if torch.version.hip else "cuda"
+
+    def is_plain(self, value: Any) -> bool:
+        """A dense tensor of a GPU, of no class that overrides operations."""
+        return type(value) is self.tensor and value.is_cuda and value.layout is self.strided
+
+
+_torch_tools: Optional[TorchTools] = None
+
+
+def torch_tools() -> Optional[TorchTools]:
+    """None before the program has imported PyTorch."""
+    global _torch_tools
+    if _torch_tools is None and "torch" in sys.modules:
+        try:
+            _torch_tools = TorchTools(sys.modules["torch"])
+        except AttributeError:  # its import is not over, or it is a stub
+            return None
+    return _torch_tools
 
 
 def torch_stream(memory: Memory) -> int:

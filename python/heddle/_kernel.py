@@ -146,11 +146,14 @@ class Kernel:
         self.target: str = self.description["target"]
         self.arguments: Tuple[Argument, ...] = self._read_arguments()
         self.warnings: List[str] = json.loads(self._library.text(self._library.package_warnings, handle))
+        self.checked = bool(self.description.get("checked"))  # compiled with bounds checks
         self._pack_values = struct.Struct("=" + "iiQ" * len(self.arguments)).pack  # an array of heddle_value
         # Of each argument None for a pointer, else the least and the largest integer and the mask of its bits.
         self._ranges = [None if argument.pointer else _integer_range(argument.type) for argument in self.arguments]
         self._positions = {argument.name: i for i, argument in enumerate(self.arguments)}
         self._loaded: Dict[str, Handle] = {}
+        self._on_gpus: Dict[int, Tuple["Device", Handle]] = {}  # by PyTorch's number of the GPU
+        self._torch_types: Optional[List[Any]] = None
 
     def _read_arguments(self) -> Tuple[Argument, ...]:
         count = ctypes.c_size_t()
@@ -161,11 +164,6 @@ class Kernel:
             self._library.check(self._library.package_argument(self._handle, index, ctypes.byref(info)))
             found.append(Argument(info.name.decode(), info.type.decode(), bool(info.pointer), info.divisibility))
         return tuple(found)
-
-    @property
-    def checked(self) -> bool:
-        """Compiled with bounds checks."""
-        return bool(self.description.get("checked"))
 
     def asm(self, phase: str = "asm") -> str:
         """What a phase of the compilation left (`heddle compile --help-phases` lists them); `asm` are the instructions."""
@@ -192,6 +190,16 @@ class Kernel:
             loaded = self._library.new(self._library.kernel_load, device._handle, self._handle)
             self._loaded[device.name] = loaded
         return loaded
+
+    def on_gpu(self, index: int, tools: _arrays.TorchTools) -> Tuple["Device", Handle]:
+        """A GPU by PyTorch's number, and the kernel loaded there."""
+        found = self._on_gpus.get(index)
+        if found is None:
+            place = f"{tools.gpu}:{index}"
+            Launcher(self, 1)._require_target(place)
+            device = device_of(place)
+            found = self._on_gpus[index] = device, self.on(device)
+        return found
 
     def bind(self, args: Sequence[Any], named: Mapping[str, Any]) -> List[Any]:
         """The arguments in the kernel's order. Raises InputError for one that is missing, extra or given twice."""
@@ -259,6 +267,8 @@ class Launcher:
         grid = self._grid
         if callable(grid) and not hasattr(grid, "__index__"):
             grid = grid(dict(zip((argument.name for argument in kernel.arguments), values)))
+        if self._launch_on_tensors(values, grid, timeout, cooperative):
+            return
         flat, place, first, kept = [], None, None, []
         for argument, bounds, value in zip(kernel.arguments, kernel._ranges, values):
             if bounds is not None:
@@ -296,6 +306,42 @@ class Launcher:
             lib.check(lib.launch(*launch))
         for buffer in adopted:
             buffer.close()
+
+    def _launch_on_tensors(self, values: List[Any], grid: Any, timeout: float, cooperative: bool) -> bool:
+        """The launch where all arrays are plain tensors of one GPU. False, with nothing done, where they are not, or something
+        about them has to be said: the general way does so."""
+        kernel, tools = self.kernel, _arrays.torch_tools()
+        if tools is None or kernel.checked:
+            return False
+        types = kernel._torch_types
+        if types is None:
+            types = kernel._torch_types = [_arrays.torch_dtypes(argument.type) for argument in kernel.arguments]
+        flat, gpu = [], None
+        for bounds, dtypes, argument, value in zip(kernel._ranges, types, kernel.arguments, values):
+            if bounds is not None:
+                if type(value) is int and bounds[0] <= value <= bounds[1]:
+                    flat += _SCALAR, 0, value & bounds[2]
+                else:
+                    flat += _SCALAR, 0, scalar_bits(kernel.name, argument, value)
+            elif value is None:
+                flat += _ADDRESS, 0, 0
+            elif tools.is_plain(value) and value.dtype in dtypes and not value.requires_grad and value.is_contiguous():
+                index = value.get_device()
+                if gpu is None:
+                    gpu = index
+                elif gpu != index:
+                    return False
+                flat += _ADDRESS, 0, value.data_ptr()
+            else:
+                return False
+        if gpu is None:
+            return False
+        device, loaded = kernel.on_gpu(gpu, tools)
+        status = kernel._library.launch(device.stream_over(tools.raw_stream(gpu)), loaded,
+                                        launch_options(grid, timeout, cooperative), kernel._pack_values(*flat), len(values))
+        if status:
+            raise kernel._library.error(status)
+        return True
 
     def _require_target(self, place: Optional[str]) -> None:
         target = self.kernel.target

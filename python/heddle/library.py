@@ -18,8 +18,8 @@ import tempfile
 from types import SimpleNamespace
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
-from ._arrays import Array, Memory, count_of, element_type, empty, memory_of, size_of, torch_dtype
-from ._kernel import Device, Kernel, device_of, load
+from ._arrays import (Array, Memory, TorchTools, count_of, element_type, empty, memory_of, size_of, torch_dtype, torch_tools)
+from ._kernel import Device, Kernel, _ADDRESS, _SCALAR, device_of, launch_options, load, scalar_bits
 from ._library import InputError
 from ._report import report
 
@@ -119,6 +119,7 @@ class Prepared:
             if kernel is not None:
                 kernel.on(device)
         self.name, self.target = name, target
+        self._gpu: Optional[Tuple[Device, List[Any], List[Any]]] = None
         self.tuned: str = self.plan.get("tuned", "")  # which result of tuning it uses, if that was asked for
         self._types = {argument: (array.dtype, array.shape, array.strides) for argument, array in inputs.items()}
 
@@ -131,6 +132,48 @@ class Prepared:
             raise InputError(f"kernel `{self.name}` was prepared for {self._types}, and {given} are given",
                              ["prepare it for these, or use heddle.library.call"])
         return self._launch(inputs)
+
+    def launch_on_gpu(self, tensors: Dict[str, Any]) -> SimpleNamespace:
+        """The launches for plain tensors of one GPU, of the prepared types, shapes and strides."""
+        tools = torch_tools()
+        gpu = next(iter(tensors.values())).get_device()
+        if self._gpu is None:
+            self._gpu = self._for_gpu(gpu, tools)
+        device, makes, steps = self._gpu
+        addresses: Dict[str, int] = {name: tensor.data_ptr() for name, tensor in tensors.items()}
+        made: Dict[str, Any] = {}
+        for name, dtype, shape, place in makes:
+            tensor = made[name] = tools.empty(shape, dtype=dtype, device=place)
+            addresses[name] = tensor.data_ptr()
+        stream = device.stream_over(tools.raw_stream(gpu))
+        for kernel, loaded, options, arguments in steps:
+            if kernel is None:
+                made[loaded].view(tools.uint8).fill_(options)
+                continue
+            flat: List[int] = []
+            for kind, value in arguments:
+                flat += kind, 0, value if kind == _SCALAR else addresses[value]
+            status = kernel._library.launch(stream, loaded, options, kernel._pack_values(*flat), len(arguments))
+            if status:
+                raise kernel._library.error(status)
+        return SimpleNamespace(**{name: made[name] for name in self.plan["results"]})
+
+    def _for_gpu(self, gpu: int, tools: TorchTools) -> Tuple[Device, List[Any], List[Any]]:
+        """The device; of each array that is made its name, type, shape and place; of each step its kernel, options and
+        arguments, or None, the array that is filled and the byte."""
+        place = tools.device(f"cuda:{gpu}")
+        makes = [(name, torch_dtype(array["type"]), tuple(array["shape"]), place)
+                 for part in ("results", "temporaries") for name, array in self.plan[part].items()]
+        steps: List[Any] = []
+        device = device_of(f"{tools.gpu}:{gpu}")
+        for step, kernel in zip(self.plan["steps"], self._kernels):
+            if kernel is None:
+                steps.append((None, step["fill"], step["byte"], None))
+                continue
+            arguments = [(_ADDRESS, value) if isinstance(value, str) else (_SCALAR, scalar_bits(kernel.name, argument, value))
+                         for argument, value in zip(kernel.arguments, step["arguments"])]
+            steps.append((kernel, kernel.on_gpu(gpu, tools)[1], launch_options(step["grid"], 0.0, False), arguments))
+        return device, makes, steps
 
     def _launch(self, inputs: Dict[str, _Input]) -> SimpleNamespace:
         like = next(iter(inputs.values())).flat
@@ -186,16 +229,46 @@ def refuse_capture(what: str, places: Iterable[str]) -> None:
 
 
 _prepared: Dict[Any, Prepared] = {}
+_prepared_on_gpus: Dict[Any, Prepared] = {}  # the same, by _quick_key
 
 
 def call(name: str, tuned: bool = False, **arguments: Any) -> SimpleNamespace:
     """The results of a kernel, by name. It is compiled at the first call for its types, shapes, strides and options, and
     kept as long as the process. `tuned` is that of `prepare`."""
+    quick = _quick_key(name, tuned, arguments)
+    prepared = None if quick is None else _prepared_on_gpus.get(quick[0])
+    if prepared is not None:
+        return prepared.launch_on_gpu(quick[1])  # type: ignore[index]
     key = (name, tuned) + tuple(sorted((key, _key_of(key, value)) for key, value in arguments.items()))
     prepared = _prepared.get(key)
     if prepared is None:
         prepared = _prepared[key] = prepare(name, tuned=tuned, **arguments)
+    if quick is not None:
+        _prepared_on_gpus[quick[0]] = prepared
     return prepared(**{key: value for key, value in arguments.items() if _is_array(key, value)})
+
+
+def _quick_key(name: str, tuned: bool, arguments: Mapping[str, Any]) -> Optional[Tuple[Any, Dict[str, Any]]]:
+    """A key that is cheap to make, and the tensors, where all arrays are plain tensors of one GPU."""
+    tools = torch_tools()
+    if tools is None:
+        return None
+    key: List[Any] = [name, tuned]
+    tensors: Dict[str, Any] = {}
+    gpu = None
+    for argument, value in arguments.items():
+        if tools.is_plain(value):
+            index = value.get_device()
+            if gpu is not None and gpu != index:
+                return None
+            gpu = index
+            tensors[argument] = value
+            key += argument, value.dtype, value.shape, value.stride()
+        elif isinstance(value, (str, int, float, tools.dtype)):
+            key += argument, type(value), value
+        else:
+            return None
+    return (tuple(key + [gpu]), tensors) if tensors else None
 
 
 def _key_of(name: str, value: Any) -> str:

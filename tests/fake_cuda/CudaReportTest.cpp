@@ -3,6 +3,7 @@
 #include "runtime/Graph.h"
 #include "runtime/Launch.h"
 #include "runtime/Print.h"
+#include "runtime/drivers/gpu/GpuStream.h"
 #include "tests/fake_cuda/CudaTestSupport.h"
 
 using namespace heddle;
@@ -78,6 +79,27 @@ TEST_F(CudaReport, GraphsReportAtEachLaunch) {
   EXPECT_CONTAINS(messageOf([&] { other->synchronize(); }), "assertion failed: small");
   other->launch(*bad);
   EXPECT_CONTAINS(messageOf([&] { other->synchronize(); }), "assertion failed: small");
+}
+
+// Their owner waits for them without asking for errors.
+TEST_F(CudaReport, StreamsOfOthersThrowAtTheNextLaunch) {
+  auto adopted = device->adoptStream(static_cast<GpuStream &>(*stream).raw());
+  Kernel silent{device->loadModule(emptyPackage())};
+  auto tell = [&](uint64_t number) {
+    adopted->launch({.kernel = kernel, .grid = {2, 1, 1}, .arguments = {ScalarBits{number}}});
+  };
+  tell(11);
+  stream->synchronize();
+  EXPECT_CONTAINS(messageOf([&] { adopted->launch({.kernel = silent}); }), "assertion failed: small");
+  adopted->launch({.kernel = silent});
+  stream->beginCapture();
+  EXPECT_CONTAINS(messageOf([&] { tell(5); }), "another library captures its stream");
+  adopted->launch({.kernel = silent});
+  stream->endCapture();
+  lines.clear();
+  tell(5);
+  adopted->synchronize();
+  EXPECT_EQ(lines, linesOf("5"));
 }
 
 TEST_F(CudaReport, KernelsThatSayNothingGetNoRecord) {

@@ -249,6 +249,44 @@ TEST(Conversion, integers_to_floats) {
   }
 }
 
+/// The same bits with one, two and four elements a thread as with eight: chips convert neighbours together.
+template <typename Result, typename From>
+static void expectSameOfAnyTile(const Types &types, const std::string &body, const std::vector<From> &values) {
+  auto wanted = mapOnDevice<Result>(types, body, values);
+  for (int elements : {64, 128, 256, 512})
+    EXPECT_EQ(mapTilesOnDevice<Result>(elements, types, body, values), wanted)
+        << body << ", tiles of " << elements << " elements";
+}
+
+TEST(Conversion, few_elements_a_thread) {
+  std::vector<uint8_t> bytes;
+  for (int i = 0; i < 2048; ++i)
+    bytes.push_back(uint8_t(i));
+  for (const char *operation : {"arith.sitofp %a", "arith.uitofp %a"}) {
+    expectSameOfAnyTile<float>({"i8", "f32"}, convert(operation, "i8", "f32"), bytes);
+    expectSameOfAnyTile<uint16_t>({"i8", "f16"}, convert(operation, "i8", "f16"), bytes);
+    expectSameOfAnyTile<uint16_t>({"i8", "bf16"}, convert(operation, "i8", "bf16"), bytes);
+  }
+  std::erase_if(bytes, [](uint8_t code) { return (code & 0x7f) > 0x7b; }); // numbers of either format
+  auto shorts = randomValues<uint16_t>(2048, 7);
+  std::erase_if(shorts, [](uint16_t code) { return (code & 0x7c00) == 0x7c00 || (code & 0x7f80) == 0x7f80; });
+  for (const char *narrow : {"f8E4M3FN", "f8E5M2"})
+    for (const char *wide : {"f16", "bf16", "f32"}) {
+      std::string widen = convert("tt.fp_to_fp %a", narrow, wide);
+      if (std::string(wide) == "f32")
+        expectSameOfAnyTile<uint32_t>({narrow, wide}, widen, bytes);
+      else
+        expectSameOfAnyTile<uint16_t>({narrow, wide}, widen, bytes);
+      if (std::string(wide) != "f32")
+        expectSameOfAnyTile<uint8_t>({wide, narrow}, convert("tt.fp_to_fp %a, rounding = rtne", wide, narrow), shorts);
+    }
+  for (const char *type : {"f16", "bf16"}) {
+    std::string tile = std::string("@") + type;
+    expectSameOfAnyTile<uint16_t>({type, type},
+                                  "%s = arith.addf %a, %a : " + tile + "\n%r = arith.mulf %s, %a : " + tile, shorts);
+  }
+}
+
 // Saturation, NaN to 0; types under 32 bits take the low bits of the 32-bit result.
 template <typename Int>
 static Int toInteger(double value, bool isSigned) {

@@ -64,20 +64,21 @@ void runOnGpu(const std::string &text, Grid grid, std::vector<Argument> &argumen
   executors::makeThreadsExecutor(options)->run(text, grid, arguments);
 }
 
-std::string mapText(const std::vector<std::string> &inputTypes, const std::string &resultType,
-                    const std::string &body) {
-  std::string parameters, text = R"(
-  %one_tile = arith.constant 1024 : i32
+std::string mapText(const std::vector<std::string> &inputTypes, const std::string &resultType, const std::string &body,
+                    int elements) {
+  std::string size = std::to_string(elements);
+  std::string parameters, text = "\n  %one_tile = arith.constant " + size + R"( : i32
   %pid = tt.get_program_id x : i32
   %base = arith.muli %pid, %one_tile : i32
   %bases = tt.splat %base : i32 -> @i32
-  %range = tt.make_range {end = 1024 : i32, start = 0 : i32} : @i32
+  %range = tt.make_range {end = )" +
+                                 size + R"( : i32, start = 0 : i32} : @i32
   %i = arith.addi %bases, %range : @i32
   %ns = tt.splat %n : i32 -> @i32
   %inside = arith.cmpi slt, %i, %ns : @i32
 )";
   auto pointers = [&](const std::string &name, const std::string &type) {
-    std::string tile = "tensor<1024x!tt.ptr<" + type + ">>";
+    std::string tile = "tensor<" + size + "x!tt.ptr<" + type + ">>";
     parameters += "%p" + name + ": !tt.ptr<" + type + ">, ";
     text += "  %s" + name + " = tt.splat %p" + name + " : !tt.ptr<" + type + "> -> " + tile + "\n";
     text += "  %q" + name + " = tt.addptr %s" + name + ", %i : " + tile + ", @i32\n";
@@ -89,7 +90,7 @@ std::string mapText(const std::vector<std::string> &inputTypes, const std::strin
   }
   std::string tile = pointers("r", resultType);
   text += body + "\n  tt.store %qr, %r, %inside : " + tile;
-  return kernelText(parameters + "%n: i32", std::regex_replace(text, std::regex("@(\\w+)"), "tensor<1024x$1>"));
+  return kernelText(parameters + "%n: i32", std::regex_replace(text, std::regex("@(\\w+)"), "tensor<" + size + "x$1>"));
 }
 
 std::string show(double value) {

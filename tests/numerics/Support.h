@@ -38,24 +38,32 @@ void expectAsReference(const std::string &parameters, const std::string &body, s
 void runOnGpu(const std::string &text, Grid grid, std::vector<Argument> &arguments, int warps, bool warpGroups,
               const std::string &warpPipelines = "auto");
 
-/// A kernel that loads 1024 elements of each input (%a, %b, %c), runs `body` and stores %r. In the body `@f32` stands
-/// for `tensor<1024xf32>`.
-std::string mapText(const std::vector<std::string> &inputTypes, const std::string &resultType, const std::string &body);
+/// A kernel that loads so many elements of each input (%a, %b, %c), runs `body` and stores %r. In the body `@f32`
+/// stands for `tensor<1024xf32>`.
+std::string mapText(const std::vector<std::string> &inputTypes, const std::string &resultType, const std::string &body,
+                    int elements = 1024);
 
 /// Element types of a map, inputs first.
 using Types = std::vector<std::string>;
 
 /// mapText over equally long inputs of any length, on the test device.
 template <typename Result, typename... Input>
-std::vector<Result> mapOnDevice(const Types &types, const std::string &body, const std::vector<Input> &...inputs) {
+std::vector<Result> mapTilesOnDevice(int elements, const Types &types, const std::string &body,
+                                     const std::vector<Input> &...inputs) {
   size_t count = std::get<0>(std::tie(inputs...)).size();
   std::vector<Argument> arguments{reference::bufferOf(inputs)...};
   arguments.push_back(reference::zeros<Result>(count));
   arguments.push_back(reference::scalarI32(int32_t(count)));
   Types inputTypes(types.begin(), types.end() - 1);
   static auto device = makeExecutor(testDevice()); // keeps the last kernel
-  device->run(mapText(inputTypes, types.back(), body), {int32_t((count + 1023) / 1024), 1, 1}, arguments);
+  int32_t programs = (int32_t(count) + elements - 1) / elements;
+  device->run(mapText(inputTypes, types.back(), body, elements), {programs, 1, 1}, arguments);
   return reference::valuesOf<Result>(arguments[sizeof...(inputs)]);
+}
+
+template <typename Result, typename... Input>
+std::vector<Result> mapOnDevice(const Types &types, const std::string &body, const std::vector<Input> &...inputs) {
+  return mapTilesOnDevice<Result>(1024, types, body, inputs...);
 }
 
 /// Deterministic random bits.

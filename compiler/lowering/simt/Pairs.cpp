@@ -49,8 +49,8 @@ int64_t ElementCode::registersAtOnce() {
   if (!isa<RankedTensorType>(op->getResult(0).getType()) || op->getNumOperands() == 0)
     return 1;
   Type from = elementTypeOf(op->getOperand(0).getType()), to = elementTypeOf(op->getResult(0).getType());
-  if (isFromBytes(from, to))
-    return target.convertsBytesTogether() ? 4 : 1;
+  if (isFromBytes(from, to)) // a whole word, and nothing less
+    return target.convertsBytesTogether() && registersOf(op->getResult(0).getType()) >= 4 ? 4 : 1;
   if (isRoundedToNearest(op)) {
     if (isFp8(from) != isFp8(to) && !from.isF64() && !to.isF64())
       return target.convertsFp8Together() ? 4 : 1;

@@ -12,7 +12,7 @@ import jax
 import numpy
 
 from .._arrays import agrees, element_type
-from .._kernel import Grid, Kernel, compile, device_kind, grid_of, load, scalar_bits
+from .._kernel import Grid, Kernel, compile, device_kind, device_of, grid_of, load, scalar_bits
 from .._library import InputError, library
 
 _TARGET = "heddle_launch"
@@ -35,14 +35,24 @@ def _register() -> None:
         _registered = True
 
 
+def _is_rocm() -> bool:
+    return "rocm" in getattr(jax.devices()[0].client, "platform_version", "").lower()
+
+
 def _kernels(source: Any) -> Dict[str, Kernel]:
     """The kernels by platform."""
     found: Dict[str, Kernel] = {}
+    kernels: List[Any] = []
     for each in source if isinstance(source, (list, tuple)) else [source]:
         if isinstance(each, (bytes, bytearray)) or isinstance(each, (str, os.PathLike)) and str(each).endswith(".hpkg"):
-            each = load(each)
-        elif not isinstance(each, Kernel):
-            each = compile(each, "host")
+            kernels.append(load(each))
+        elif isinstance(each, Kernel):
+            kernels.append(each)
+        else:  # a text, for each kind of device that this process has
+            kernels.append(compile(each, "host"))
+            if jax.default_backend() == "gpu":
+                kernels.append(compile(each, device_of(("hip:0" if _is_rocm() else "cuda:0")).target))
+    for each in kernels:
         if each.checked:
             raise InputError(f"kernel `{each.name}` has bounds checks, and XLA's memory is not known to them",
                              ["compile it without `check`"])
@@ -144,7 +154,7 @@ def call(kernel: Union[Kernel, Sequence[Kernel], str, bytes, os.PathLike], out: 
     """Launches a kernel in a JAX program, also under jit, vmap and shard_map, and gives its results.
 
     `kernel` is a `heddle.Kernel`, the path or bytes of a package, Triton IR as text or path, which is compiled for the
-    host, or a list of kernels: one for each platform. `out` is the `jax.ShapeDtypeStruct` of the kernel's last
+    host and for the GPU that JAX has, or a list of kernels: one for each platform. `out` is the `jax.ShapeDtypeStruct` of the kernel's last
     pointer, a list for its last ones, or a dictionary by their names. `args` are the other arguments in the kernel's
     order, `named` those by name: arrays, and Python numbers for scalars. An argument that is in `out` and in
     `named` is read and written. `vmap_method` is that of `jax.ffi.ffi_call`.

@@ -2,10 +2,11 @@
 """A jitted function's program on Heddle's devices, held against JAX's own results."""
 from __future__ import annotations
 
+import contextlib
 import pathlib
 import re
 import tempfile
-from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 import jax
 import numpy
@@ -47,6 +48,24 @@ def _partitioned_text(lowered: Any, folder: str) -> Tuple[Any, str]:
                          [f"it wrote {', '.join(sorted(path.name for path in pathlib.Path(folder).iterdir())[:8])}",
                           "heddle run takes the text of `jitted.lower(...).compile().as_text()`"])
     return compiled, lowered.compiler_ir("hlo").as_hlo_text(True)
+
+
+@contextlib.contextmanager
+def _on_cpu(args: Sequence[Any]) -> Iterator[Sequence[Any]]:
+    """Lets JAX use its CPU in the block, as far as arguments and meshes leave it the choice: programs for a GPU call cuSOLVER, and
+    round the operands of matmuls to TF32. The arguments without their place on a GPU."""
+    if jax.default_backend() == "cpu":
+        yield args
+        return
+
+    def free(value: Any) -> Any:
+        if not isinstance(value, jax.Array) or len(value.devices()) > 1:
+            return value
+        if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
+            return jax.random.wrap_key_data(numpy.asarray(jax.random.key_data(value)), impl=jax.random.key_impl(value))
+        return numpy.asarray(value)
+    with jax.default_device(jax.local_devices(backend="cpu")[0]):
+        yield jax.tree.map(free, args)
 
 
 def _devices(compiled: Any) -> List[Any]:
@@ -105,7 +124,7 @@ def module(function: Callable[..., Any], *args: Any, devices: Optional[int] = No
     by `rtol` of the largest magnitude of their result (1e-9 for float64, 1e-5 for float32, these also for complex numbers, 1e-2 for float16, 4e-2 for
     bfloat16, 0 for others). Raises WrongResult with the largest difference and its place. `options` are those of `heddle.run`."""
     jitted = function if hasattr(function, "lower") else jax.jit(function)
-    with tempfile.TemporaryDirectory(prefix="heddle-") as folder:
+    with tempfile.TemporaryDirectory(prefix="heddle-") as folder, _on_cpu(args) as args:
         compiled, text = _partitioned_text(jitted.lower(*args), folder)
         ranks = _devices(compiled)
         if devices is not None and devices != len(ranks):

@@ -17,7 +17,7 @@ FILES = ["test/prototype/moe_training/test_kernels.py", "test/prototype/moe_trai
 
 
 def start(name, arguments, journal):
-    """Runs the file; what is wrong with its end, or an empty text."""
+    """Runs the file; what is wrong with its end, or an empty text, and what pytest printed."""
     path = [str(HERE), str(HERE.parents[1]), str(arguments.torchao), *filter(None, [os.environ.get("PYTHONPATH")])]
     try:
         process = subprocess.run(
@@ -27,14 +27,17 @@ def start(name, arguments, journal):
             env={**os.environ, "PYTHONPATH": os.pathsep.join(path), "PYTHONDONTWRITEBYTECODE": "1",
                  "HEDDLE_SUITE_JOURNAL": str(journal), "HEDDLE_SUITE_ONLY": arguments.only})
     except subprocess.TimeoutExpired:
-        return f"the file did not end in {arguments.limit:g} seconds: --limit gives it more"
-    return "" if process.returncode in (0, 1, 5) else f"pytest ended with {process.returncode}: {process.stdout[-1500:]}"
+        return f"the file did not end in {arguments.limit:g} seconds: --limit gives it more", ""
+    return ("" if process.returncode in (0, 1, 5) else f"pytest ended with {process.returncode}: {process.stdout[-1500:]}",
+            process.stdout)
 
 
 def run_file(name, arguments, journal):
     journal.write_text("")
-    problem = start(name, arguments, journal)
+    problem, printed = start(name, arguments, journal)
     results = [json.loads(line) for line in journal.read_text().splitlines()]
+    if not results and not problem:
+        print(f"{name}: no test ran; pytest's last words: {printed.strip()[-600:]}", file=sys.stderr)
     return results + [{"test": name, "result": "failed", "why": problem}] * bool(problem)
 
 

@@ -43,15 +43,18 @@ class CudaIsCpu(TorchFunctionMode):
 
 
 patched = ours.patch()
+if not ON_CPU:
+    triton.runtime.driver.active.get_current_target()  # before the chip is called another one: Triton compiles for this
+# Tests ask these of the functions that are served now: torchao's own need a newer chip.
+from torchao.prototype.moe_training.kernels.mxfp8 import quant  # noqa: E402
+
+quant._mxfp8_cutedsl_kernels_available = quant._mxfp8_cuda_kernels_available = True
+torch.cuda.get_device_capability = lambda device=None: (10, 0)
 if ON_CPU:
-    from torchao.prototype.moe_training.kernels.mxfp8 import quant
     from torchao.prototype.mx_formats import kernels
-    # Tests ask these of the functions that are served now.
-    quant._mxfp8_cutedsl_kernels_available = quant._mxfp8_cuda_kernels_available = True
     if not OWN_TRITON:  # eager code does the same as this kernel, which tests bring their reference's scales to a layout with
         kernels.triton_mx_block_rearrange = ours.blocked
     torch.cuda.is_available = lambda: True
-    torch.cuda.get_device_capability = lambda device=None: (10, 0)
     torch.cuda.synchronize = torch.cuda.empty_cache = lambda *unused: None
 
 

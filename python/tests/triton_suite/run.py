@@ -3,6 +3,7 @@
 processes of its own: a test that crashes or exceeds its time limit is counted as failed, and the file goes on in a new process."""
 import argparse
 import collections
+import concurrent.futures
 import json
 import os
 import pathlib
@@ -46,9 +47,11 @@ def environment(device, folder):
     (found / "METADATA").write_text("Metadata-Version: 2.1\nName: heddle\nVersion: 0\n")
     (found / "entry_points.txt").write_text("[triton.backends]\nheddle = heddle.triton.backend\n")
     path = [str(HERE), str(PACKAGE), folder, *filter(None, [os.environ.get("PYTHONPATH")])]
-    return {**os.environ, "PYTHONPATH": os.pathsep.join(path), "PYTHONDONTWRITEBYTECODE": "1",
-            "TRITON_DEFAULT_BACKEND": "heddle", "HEDDLE_TRITON_DEVICE": device, "OMP_NUM_THREADS": "1",
-            "TRITON_CACHE_DIR": os.path.join(folder, "cache")}
+    variables = {**os.environ, "PYTHONPATH": os.pathsep.join(path), "PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1",
+                 "TRITON_CACHE_DIR": os.path.join(folder, "cache"), "HEDDLE_TRITON_DEVICE": device}
+    if device == "triton":
+        return {**variables, "HEDDLE_SUITE_BACKEND": "triton", "TRITON_BACKENDS_IN_TREE": "1"}
+    return {**variables, "TRITON_DEFAULT_BACKEND": "heddle"}
 
 
 class File:
@@ -128,11 +131,15 @@ def sample(tests, every, seed, name):
 
 
 def run_file(name, arguments, listed, variables, folder, log):
-    file = File(name, arguments, dict(variables), folder)
+    file = File(name, arguments, dict(variables), tempfile.mkdtemp(dir=folder))
     counts = collections.Counter()
     tests = sample([test for test in file.collect() if re.search(arguments.only, test)], arguments.every, arguments.seed, name)
     wanted = [test for test in tests if listed.reason(test) is None]
-    file.run(wanted)
+    parts = [file] + [File(name, arguments, dict(variables), tempfile.mkdtemp(dir=folder)) for _ in range(1, arguments.jobs)]
+    with concurrent.futures.ThreadPoolExecutor(arguments.jobs) as pool:
+        list(pool.map(lambda number: parts[number].run(wanted[number::arguments.jobs]), range(arguments.jobs)))
+    for part in parts[1:]:
+        file.results.update(part.results)
     for test in tests:
         if test not in file.results:
             file.results[test] = ("skipped", f"listed: {listed.reason(test)}")
@@ -147,15 +154,21 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("tests", type=pathlib.Path, help="the folder python/test of Triton's sources")
     parser.add_argument("files", nargs="*", help="of that folder; unless given, those of files.txt")
-    parser.add_argument("--device", default="host", help="host, sim:gfx942, sim:gfx950 (default host)")
-    parser.add_argument("--tensors", default="cpu", help="where PyTorch's tensors are (default cpu)")
+    parser.add_argument("--device", default="host", help="host, sim:gfx942, sim:gfx950, cuda:0; or triton, for Triton's own "
+                        "backend of the GPU, to compare with (default host)")
+    parser.add_argument("--tensors", help="where PyTorch's tensors are (default cpu; for cuda:N and triton cuda)")
     parser.add_argument("--every", type=int, default=1, help="run one test of so many")
     parser.add_argument("--seed", default="1", help="chooses these")
     parser.add_argument("--only", default="", help="a regular expression that names of tests contain")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at once (default 1)")
     parser.add_argument("--limit", type=float, default=60, help="seconds for one test (default 60)")
     parser.add_argument("--log", type=pathlib.Path, help="a file that gets a line of JSON for each test")
     arguments = parser.parse_args()
     arguments.tests = arguments.tests.resolve()
+    gpu = arguments.device.startswith(("cuda", "triton"))
+    arguments.tensors = arguments.tensors or ("cuda" if gpu else "cpu")
+    if arguments.jobs < 1:
+        parser.error(f"--jobs {arguments.jobs}: it must be 1 or more")
     if not arguments.tests.is_dir():
         parser.error(f"{arguments.tests} is no folder")
     arguments.files = arguments.files or (HERE / "files.txt").read_text(encoding="utf-8").split()

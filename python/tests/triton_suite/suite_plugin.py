@@ -11,6 +11,13 @@ if not torch.cuda.is_available():
     torch.cuda.synchronize = lambda device=None: None
     multiprocessing.get_context("forkserver").set_forkserver_preload(["suite_plugin"])
 
+import triton  # noqa: E402
+
+if torch.cuda.is_available() and os.environ.get("HEDDLE_SUITE_BACKEND") != "triton":
+    # Before Triton 3.8 a backend cannot be chosen by the environment where another one is active.
+    import heddle.triton
+    heddle.triton.enable(os.environ["HEDDLE_TRITON_DEVICE"])
+
 import triton._internal_testing as _helpers  # noqa: E402
 
 
@@ -35,7 +42,6 @@ class _OfFork:
 
 if chip := os.environ.get("HEDDLE_SUITE_HIP"):
     # Gluon's tests choose what they run by AMD's chips.
-    import triton
     import triton.experimental.gluon.language as _language
     from triton.backends.compiler import GPUTarget
 

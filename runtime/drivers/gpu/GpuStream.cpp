@@ -168,6 +168,8 @@ void GpuStream::launch(const Launch &launch) {
   GpuScope scope(gpu);
   std::lock_guard lock(mutex);
   bool reports = !module->package().sites.empty();
+  if (isAdopted)
+    checkAdopted(module->package());
   Parameters parameters(launch, reports ? clearRecord() : 0);
   {
     auto admitted = gpu.gate.admit();
@@ -178,6 +180,23 @@ void GpuStream::launch(const Launch &launch) {
   work().objects.insert(module);
   if (reports)
     readRecord(module, launch.grid);
+}
+
+/// Others wait for their stream without asking this one for errors, and replay what they capture without its host
+/// functions being kept.
+void GpuStream::checkAdopted(const Package &package) {
+  if (!pending.calls.empty())
+    if (std::exception_ptr error = pending.errors->take())
+      std::rethrow_exception(error);
+  if (package.sites.empty())
+    return;
+  uint64_t capturing = 0;
+  gpu.api.check(gpu.name, gpu.api.captureOf(handle, &capturing));
+  if (capturing != 0)
+    throw inputError(
+        fmt::format("{}: kernel `{}` prints or has assertions, and another library captures its stream into a graph",
+                    gpu.name, package.kernel),
+        {"capture it by a stream of Heddle's, or compile it without them"});
 }
 
 uint64_t GpuStream::clearRecord() {

@@ -53,6 +53,9 @@ private:
   /// The record (binary/LaunchRecord.h) for the launch that comes next: its address, and after the launch what is made
   /// of it. Called with the mutex held.
   uint64_t clearRecord();
+  /// Before a launch into a stream of others. Throws the error of an earlier launch, and for what their captures cannot
+  /// have.
+  void checkAdopted(const Package &package);
   void readRecord(std::shared_ptr<GpuModule> module, std::array<int64_t, 3> grid);
   void addCall(std::function<void()> function, bool isCopy);
   bool isPinned(const void *memory, uint64_t sizeBytes) const;

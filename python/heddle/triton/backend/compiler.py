@@ -103,6 +103,11 @@ class HeddleBackend(BaseBackend):
         warps = values.get("num_warps", 4)
         if warps < 1 or warps & (warps - 1):
             raise WarpsError(f"num_warps={warps}: it must be a power of 2")
+        if self.target.arch.startswith("sm_"):  # as of Triton's own backend, which users of this GPU compare with
+            from triton import knobs
+            values.setdefault("enable_fp_fusion", getattr(knobs.language, "default_fp_fusion", True))
+            values.setdefault("default_dot_input_precision", "tf32")
+            values.setdefault("max_num_imprecise_acc_default", 1 << 30)
         if isinstance(values.get("extern_libs"), dict):
             values["extern_libs"] = tuple(values["extern_libs"].items())  # part of a key
         return HeddleOptions(**{"arch": self.target.arch, "warp_size": self.target.warp_size, **values})
@@ -168,10 +173,10 @@ class HeddleBackend(BaseBackend):
         try:
             kernel = compile(text, options.arch, name=metadata.get("name") or "<triton>", check=options.check, **chosen)
         except InputError as problem:
-            found = re.search(r"needs (\d+) bytes (?:from byte \d+ on? )?of shared memory.*; the chip has (\d+)", str(problem))
+            found = re.search(r"needs (\d+) bytes (?:from byte (\d+) )?of shared memory.*; the chip has (\d+)", str(problem))
             if not found:
                 raise
-            raise OutOfResources(int(found[1]), int(found[2]), "shared memory") from problem
+            raise OutOfResources(int(found[1]) + int(found[2] or 0), int(found[3]), "shared memory") from problem
         metadata["name"] = kernel.name
         metadata["shared"] = kernel.description["sharedBytes"]
         metadata["ttir"] = text  # for heddle.triton.checking

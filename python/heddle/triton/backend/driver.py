@@ -12,7 +12,10 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
+from ..._arrays import torch_tools
+from ..._kernel import device_of, finish, launch_options, load, print_to_stdout, scalar_bits
 from ..._library import InputError
+from .. import _checking
 
 _SCALAR, _ADDRESS = 0, 1
 
@@ -86,27 +89,51 @@ def _address(value: Any) -> int:
     return value if isinstance(value, int) else value.data_ptr()
 
 
+def _scalar(kernel: str, argument: Any, value: Any) -> int:
+    if argument.type == "i1" and isinstance(value, int):
+        value &= 1  # as Triton's own launchers: annotated as tl.uint1, any integer may come
+    return scalar_bits(kernel, argument, value)
+
+
+def _cuda_address(value: Any) -> int:
+    if value is None:
+        return 0
+    if isinstance(value, int):
+        return value
+    if not getattr(value, "is_cuda", True):
+        raise InputError(f"a tensor on {value.device} is an argument of a launch on a GPU: pointer argument cannot be accessed "
+                         "(cpu tensor?)", ["move it there by `.cuda()`"])
+    return value.data_ptr()
+
+
 class HeddleLauncher:
     """Triton makes one for a compiled kernel, and calls it for each launch with all bound arguments."""
 
     def __init__(self, source: Any, metadata: Any):
         self.signature = tuple(source.signature.values())
+        # Which bound arguments the kernel has, where each is one value of it.
+        self.kept = None if any(isinstance(kind, tuple) or kind.startswith("tensordesc") for kind in self.signature) else [
+            index for index, kind in enumerate(self.signature) if kind != "constexpr"]
         self.cooperative = bool(metadata.launch_cooperative_grid)
         self.warps = metadata.num_warps
         self.text = metadata.ttir
         self.prints = "tt.print " in self.text
+        self.asserts = "tt.assert " in self.text
 
     def __call__(self, x: int, y: int, z: int, stream: Any, kernel: Any, packed: Any, launch_metadata: Any, enter_hook: Any,
                  exit_hook: Any, *arguments: Any) -> None:
         if enter_hook is not None:
             enter_hook(launch_metadata)
         if x * y * z > 0:
-            self.launch(kernel, (x, y, z), _flat(self.signature, arguments, []))
+            values = _flat(self.signature, arguments, []) if self.kept is None else [arguments[i] for i in self.kept]
+            if kernel.on_gpu is not None and not self.prints and getattr(_checking, "state", None) is None:
+                self._launch_on_gpu(kernel, (x, y, z), stream, values)
+            else:
+                self.launch(kernel, (x, y, z), stream, values)
         if exit_hook is not None:
             exit_hook(launch_metadata)
 
-    def launch(self, loaded: "_Loaded", grid: Tuple[int, int, int], values: List[Any]) -> None:
-        from ..._kernel import finish, print_to_stdout
+    def launch(self, loaded: "_Loaded", grid: Tuple[int, int, int], raw_stream: int, values: List[Any]) -> None:
         kernel, device = loaded.kernel, loaded.device
         if len(values) != len(kernel.arguments):
             raise InputError(f"kernel `{kernel.name}` takes {len(kernel.arguments)} arguments and got {len(values)}")
@@ -120,21 +147,18 @@ class HeddleLauncher:
             call = self._call(loaded, stream, grid, values, _address)
             with _kernel_errors():
                 return finish(stream, kernel._library.launch, *call)
-        import torch
-        stream = device.stream_over(torch.cuda.current_stream().cuda_stream)
-        kernel._library.check(kernel._library.launch(*self._call(loaded, stream, grid, values, _address)))
+        self._launch_on_gpu(loaded, grid, raw_stream, values)
 
     def _call(self, loaded: "_Loaded", stream: Any, grid: Tuple[int, int, int], values: List[Any], address: Any) -> Tuple:
         """The parameters of heddle_launch."""
-        from ..._kernel import launch_options, scalar_bits
         kernel, flat = loaded.kernel, []
-        for argument, value in zip(kernel.arguments, values):
-            if argument.pointer:
+        for argument, bounds, value in zip(kernel.arguments, kernel._ranges, values):
+            if bounds is None:
                 flat += _ADDRESS, 0, address(value)
+            elif type(value) is int and bounds[0] <= value <= bounds[1]:
+                flat += _SCALAR, 0, value & bounds[2]
             else:
-                if argument.type == "i1" and isinstance(value, int):
-                    value &= 1  # as Triton's own launchers: annotated as tl.uint1, any integer may come
-                flat += _SCALAR, 0, scalar_bits(kernel.name, argument, value)
+                flat += _SCALAR, 0, _scalar(kernel.name, argument, value)
         return (stream, kernel.on(loaded.device), launch_options(grid, 0.0, self.cooperative), kernel._pack_values(*flat),
                 len(values))
 
@@ -176,8 +200,28 @@ class HeddleLauncher:
             for _, buffer, _ in pieces:
                 buffer.close()
 
+    def _launch_on_gpu(self, loaded: "_Loaded", grid: Tuple[int, int, int], raw_stream: int, values: List[Any]) -> None:
+        """The same without what every launch does not need: a launch takes microseconds."""
+        kernel, flat = loaded.kernel, []
+        if len(values) != len(kernel._ranges):
+            raise InputError(f"kernel `{kernel.name}` takes {len(kernel.arguments)} arguments and got {len(values)}")
+        for argument, bounds, value in zip(kernel.arguments, kernel._ranges, values):
+            if bounds is None:
+                flat += _ADDRESS, 0, _cuda_address(value)
+            elif type(value) is int and bounds[0] <= value <= bounds[1]:
+                flat += _SCALAR, 0, value & bounds[2]
+            else:
+                flat += _SCALAR, 0, _scalar(kernel.name, argument, value)
+        stream = loaded.device.stream_over(raw_stream)
+        status = kernel._library.launch(stream, loaded.on_gpu, launch_options(grid, 0.0, self.cooperative),
+                                        kernel._pack_values(*flat), len(values))
+        if not status and self.asserts:  # PyTorch waits for its streams without asking for errors
+            status = kernel._library.stream_synchronize(stream)
+        if status:
+            with _kernel_errors():
+                raise kernel._library.error(status)
+
     def _check(self, loaded: "_Loaded", grid: Tuple[int, int, int], values: List[Any]) -> None:
-        from .. import _checking
         state = getattr(_checking, "state", None)
         if state is None:
             return
@@ -219,6 +263,31 @@ class _Loaded:
 
     def __init__(self, kernel: Any, device: Any):
         self.kernel, self.device = kernel, device
+        self.on_gpu = kernel.on(device) if device.name.startswith("cuda") else None
+
+
+def _current(name: str) -> str:
+    """The device that a name stands for now: `cuda` is PyTorch's current one."""
+    if name != "cuda":
+        return name
+    import torch
+    return f"cuda:{torch.cuda.current_device()}"
+
+
+def _place(name: str, device: Any) -> str:
+    """The name of the device that Triton's interface calls so: by what get_current_device returned, or by a number."""
+    if name.startswith("cuda") and isinstance(device, int):
+        return f"cuda:{device}"
+    return device if name == "cuda" and isinstance(device, str) else name
+
+
+def _cuda_properties(place: str) -> Dict[str, int]:
+    import torch
+    found = torch.cuda.get_device_properties(torch.device(place))
+    return {"max_shared_mem": found.shared_memory_per_block_optin, "multiprocessor_count": found.multi_processor_count,
+            "warpSize": found.warp_size, "max_num_regs": found.regs_per_multiprocessor,
+            "sm_clock_rate": getattr(found, "clock_rate", 0), "mem_clock_rate": getattr(found, "memory_clock_rate", 0),
+            "mem_bus_width": getattr(found, "memory_bus_width", 0)}
 
 
 class _Utils:
@@ -227,16 +296,17 @@ class _Utils:
     def __init__(self, device_name: str):
         self._name = device_name
 
-    def _device(self) -> Any:
-        from ..._kernel import device_of
-        return device_of(self._name)
+    def device(self) -> Any:
+        """The one that launches go to now."""
+        return device_of(_current(self._name))
 
     def get_device_properties(self, device: Any) -> Dict[str, int]:
+        if self._name.startswith("cuda"):
+            return _cuda_properties(_place(self._name, device))
         return {"max_shared_mem": 1 << 30, "multiprocessor_count": os.cpu_count() or 1, "warpSize": 1, "max_num_regs": 1 << 16}
 
     def load_binary(self, name: str, package: bytes, shared: int, device: Any) -> Tuple[Any, Any, int, int, int]:
-        from ..._kernel import load
-        loaded = _Loaded(load(package), self._device())
+        loaded = _Loaded(load(package), device_of(_place(self._name, device)))
         return loaded, loaded, 0, 0, 1 << 20  # module, function, registers, spills, most threads
 
     def unload_module(self, module: Any) -> None:
@@ -276,6 +346,10 @@ class HeddleDriver(DriverBase):
         self.device = "cpu" if self.name == "host" else self.name
         self.utils = _Utils(self.name)
         self.launcher_cls = HeddleLauncher
+        self._cuda = self.name.startswith("cuda")
+        self._numbers: Dict[Any, int] = {}  # of Triton's names of devices
+        if self._cuda:
+            import torch  # noqa: F401: tensors of a GPU are PyTorch's
 
     @classmethod
     def is_active(cls) -> bool:
@@ -283,27 +357,37 @@ class HeddleDriver(DriverBase):
         return os.environ.get("TRITON_DEFAULT_BACKEND") == "heddle"
 
     def get_current_target(self) -> GPUTarget:
-        chip = self.utils._device().target
+        chip = self.utils.device().target
         return GPUTarget("heddle", chip, 64 if chip.startswith("gfx") else 32 if chip.startswith("sm_") else 1)
 
     def get_current_device(self) -> str:
-        return self.device
+        return _current(self.device)
 
     def set_current_device(self, device: Any) -> None:
-        pass
+        if self.name == "cuda":
+            import torch
+            torch.cuda.set_device(torch.device(_place(self.name, device)))
 
     def get_current_stream(self, device: Any = None) -> int:
-        return 0
+        if not self._cuda:
+            return 0
+        number = self._numbers.get(device)
+        if number is None:
+            place = _place(self.name, self.get_current_device() if device is None else device)
+            number = int(place.partition(":")[2] or 0)
+            if device is not None:
+                self._numbers[device] = number
+        return torch_tools().raw_stream(number)
 
     def map_python_to_cpp_type(self, ty: str) -> str:
         return "uint64_t" if ty.startswith("*") else {"fp32": "float", "fp64": "double"}.get(ty, "int64_t")
 
     def get_active_torch_device(self) -> Any:
         import torch
-        return torch.device(self.name if self.name.startswith("cuda") else "cpu")
+        return torch.device(_current(self.name) if self._cuda else "cpu")
 
     def get_device_interface(self) -> Any:
-        if self.name.startswith("cuda"):
+        if self._cuda:
             import torch
             return torch.cuda
         return _DeviceInterface
@@ -312,8 +396,14 @@ class HeddleDriver(DriverBase):
         from triton.testing import do_bench
         return do_bench
 
-    def get_empty_cache_for_benchmark(self) -> bytearray:
+    def get_empty_cache_for_benchmark(self) -> Any:
+        if self._cuda:  # more than the L2 cache
+            import torch
+            return torch.empty(1 << 28, dtype=torch.int8, device=self.get_active_torch_device())
         return bytearray(1 << 20)
 
-    def clear_cache(self, cache: bytearray) -> None:
-        cache[:] = bytes(len(cache))
+    def clear_cache(self, cache: Any) -> None:
+        if self._cuda:
+            cache.zero_()
+        else:
+            cache[:] = bytes(len(cache))
