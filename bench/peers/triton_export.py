@@ -25,7 +25,7 @@ from triton_compiler import TritonKernel
 FORMAT = 1
 MANIFEST = "manifest.json"
 STEP_SECONDS = 300  # the slowest kernel takes 30 on one core
-CASE_NAME = re.compile(r"[\w.+-]+/[\w.+-]+")
+CASE_NAME = re.compile(r"[\w+-]+/[\w+-]+")  # which files are named by
 
 
 class ExportError(Exception):
@@ -199,7 +199,7 @@ def check_manifest(path, manifest):
     check_fields(f"`{path}`", manifest, FIELDS)
     for key, case in manifest["cases"].items():
         where = f"`{path}`: `{key}`"
-        if not CASE_NAME.fullmatch(key) or ".." in key:
+        if not CASE_NAME.fullmatch(key):
             raise Refusal(f"{where} is not MODULE/NAME", "it is damaged: copy or make the folder again")
         if isinstance(case, dict) and "error" in case:
             continue
@@ -262,6 +262,11 @@ class ExportWriter:
             self.manifest["cases"] = there["cases"]
         elif self.folder.exists() and (not self.folder.is_dir() or any(self.folder.iterdir())):
             raise Refusal(f"`{folder}` has no `{MANIFEST}`, and is not empty", "give a folder of its own")
+
+    def begin(self, key):
+        """Removes the files of a case that is exported again."""
+        for path in self.folder.glob(f"{key}.*"):
+            path.unlink()
 
     def write(self, key, suffix, data):
         path = self.folder / f"{key}{suffix}"
@@ -335,6 +340,9 @@ def export_all(writer, keys, describe, compile_set, jobs):
     """Writes each case; `describe(key)` gives (Triton IR, digest, sets of warps and stages, divisor of sizes), and `compile_set(
     key, path, warps, stages)` a TritonKernel. Prints a line for each case; returns the numbers of cases, kernels, refused sets,
     and cases without a kernel."""
+    for key in keys:
+        if not CASE_NAME.fullmatch(key):
+            raise Refusal(f"`{key}` cannot name files", "name modules and cases by letters, digits, `_`, `+` and `-`")
     steps = collections.deque((key, describe, (key,)) for key in keys)
     entries, wanted, counts = {}, {}, collections.Counter()
 
@@ -355,7 +363,9 @@ def export_all(writer, keys, describe, compile_set, jobs):
             entries[key]["kernels"].append(writer.kernel(key, warps, stages, result))
             if len(entries[key]["kernels"]) == wanted[key]:
                 finish(key)
-        elif isinstance(result, str):
+            continue
+        writer.begin(label)
+        if isinstance(result, str):
             entries[label] = {"error": result}
             finish(label)
         else:
