@@ -1,9 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What modules of cases for triton_kernels.py share."""
+"""What triton_kernels.py and its modules of cases share."""
+
+import sys
 
 import numpy as np
 
 CLOSE = 0.01  # tolerance of bf16 and f16 results
+
+
+class Refusal(Exception):
+    """What the user is told: a message, the next step, an exit code."""
+
+    def __init__(self, message, note, code=2):
+        super().__init__(message)
+        self.note, self.code = note, code
+
+
+def say(text):
+    print(text, file=sys.stderr, flush=True)
 
 
 def registry(cases):

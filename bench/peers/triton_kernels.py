@@ -14,13 +14,18 @@ Of each side the fastest set of options counts: `ratio` is Triton's time by Hedd
 
 A module of cases has a dictionary `CASES` of functions that take the divisor of sizes and return a `Case`; it makes
 Triton IR of a `@triton.jit` function by `translate`.
+
+Triton's side can be compiled beforehand, by another version on a machine without a GPU and without Heddle. The folder has
+what Triton's front end made of each case, which Heddle then compiles too, and is refused for cases that have changed.
+
+    python3 bench/peers/triton_kernels.py --export-triton FOLDER --cases corpus bench/peers/user_kernels.py
+    python3 bench/peers/triton_kernels.py --triton-from FOLDER --cases bench/peers/user_kernels.py
 """
 
 import argparse
 import collections
 import ctypes
 import importlib.util
-import inspect
 import json
 import math
 import multiprocessing
@@ -35,21 +40,12 @@ import tempfile
 import time
 
 import numpy as np
+import triton_compiler
+from kernel_cases import Refusal, say
+from triton_export import Export, ExportError, ExportWriter, digest, export_all, source_digest, stand_in_for_triton
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SLOWEST_KERNEL_SECONDS = 40
-
-
-class Refusal(Exception):
-    """What the user is told: a message, the next step, an exit code."""
-
-    def __init__(self, message, note, code=2):
-        super().__init__(message)
-        self.note, self.code = note, code
-
-
-def say(text):
-    print(text, file=sys.stderr, flush=True)
 
 
 # ---- Numbers: buffers are NumPy arrays, those of bf16 and fp8 of their bits. ----
@@ -108,30 +104,37 @@ class Case:
         self.kind = kind
         return self
 
+    def options(self, warps):
+        """The sets of warps and stages that are tried."""
+        return [(count, stages) for count in self.warps or warps for stages in self.stages]
+
+    def parameter_sizes(self):
+        """In bytes."""
+        return [8 if isinstance(value, np.ndarray) else ctypes.sizeof(value) for value in self.arguments]
+
+
+exported = None  # of this process's kernel, where Triton's side comes from a folder
+digests = {}  # of what made Triton IR, by the IR's path
+
 
 def translate(function, signature, constants, aligned=()):
-    """The path of the Triton IR of a `@triton.jit` function, by the front end of the installed Triton. `signature`: types
-    by arguments (`*fp16`, `i32`); pointers are aligned to 16 bytes, and the numbers `aligned` are divisible by 16."""
-    from triton._C.libtriton import ir
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource, make_backend
-
-    types = {name: signature.get(name, "constexpr") for name in function.arg_names}
-    divisible = {(number,): [["tt.divisibility", 16]] for number, name in enumerate(function.arg_names)
-                 if types[name].startswith("*") or name in aligned}
-    source = ASTSource(function, types, constants, divisible)
-    backend = make_backend(GPUTarget("cuda", 90, 32))
-    options, context = backend.parse_options({}), ir.context()
-    ir.load_dialects(context)
-    backend.load_dialects(context)
-    known = {"target": backend.target, "options": options, "codegen_fns": backend.get_codegen_implementation(options),
-             "module_map": backend.get_module_map(), "context": context}
-    module = source.make_ir(*[known[name] for name in inspect.signature(source.make_ir).parameters])
-    passes = {"mod": module, "metadata": {}, "opt": options, "options": options, "capability": 90}
-    module = backend.make_ttir(*[passes[name] for name in inspect.signature(backend.make_ttir).parameters])
-    path = pathlib.Path(tempfile.mkdtemp()) / f"{function.__name__}.ttir"
-    path.write_text(str(module))
+    """The path of the Triton IR of a `@triton.jit` function, by the front end of the installed Triton, or as a folder of
+    `--triton-from` has it. `signature`: types by arguments (`*fp16`, `i32`); pointers are aligned to 16 bytes, and the numbers
+    `aligned` are divisible by 16."""
+    source = source_digest(function, signature, constants, aligned)
+    if exported:
+        exported.check_digest(source)
+        path = exported.ir_path()
+    else:
+        path = pathlib.Path(tempfile.mkdtemp()) / f"{function.__name__}.ttir"
+        path.write_text(triton_compiler.front_end(function, signature, constants, aligned))
+    digests[path] = source
     return path
+
+
+def digest_of(case):
+    """Of what its Triton IR is made of, which may be the text itself."""
+    return digests.get(case.path) or digest(case.path.read_bytes())
 
 
 def load_cases(path):
@@ -283,9 +286,18 @@ def parse_arguments():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter, allow_abbrev=False
     )
-    parser.add_argument("--cases", metavar="FILE", help="a Python module of cases in place of the corpus")
+    parser.add_argument("--cases", nargs="+", default=["corpus"], metavar="FILE", help="Python modules of cases, and the word "
+                        "`corpus` for the corpus, which is the default")
     parser.add_argument("--kernels", nargs="+", metavar="NAME", help=f"default all; of the corpus: {', '.join(CASES)}")
     parser.add_argument("--warps", nargs="+", type=int, default=[4, 8], help="each side's warps that are tried; default 4 8")
+    side = parser.add_mutually_exclusive_group()
+    side.add_argument("--export-triton", metavar="FOLDER", help="compile Triton's side alone into FOLDER; needs no GPU. The "
+                      "options of a measurement may stay in the command")
+    side.add_argument("--triton-from", metavar="FOLDER", help="take Triton's side from there; no Triton is imported")
+    parser.add_argument("--jobs", type=int, default=len(os.sched_getaffinity(0)), metavar="N", help="processes of "
+                        "`--export-triton`; default one for each core")
+    parser.add_argument("--compile-only", action="store_true", help="compile both sides and say what a launch of each needs; "
+                        "needs no GPU")
     parser.add_argument("--heddle", default=str(ROOT / "build" / "bin" / "heddle"), help="the command, words and all; "
                         "default build/bin/heddle")
     parser.add_argument("--default-only", action="store_true", help="Heddle's own choice of matrix instructions alone; else "
@@ -302,18 +314,23 @@ def parse_arguments():
     parser.add_argument("--keep", metavar="FOLDER", help="leave the PTX of both sides there")
     parser.add_argument("--libcuda", default="libcuda.so.1", help="default libcuda.so.1")
     arguments = parser.parse_args()
-    for name, least in (("replays", 1), ("shrink", 1), ("ahead", 0)):
+    for name, least in (("replays", 1), ("shrink", 1), ("ahead", 0), ("jobs", 1)):
         if getattr(arguments, name) < least:
             raise Refusal(f"`--{name} {getattr(arguments, name)}`: at least {least}", "`--help` shows the options")
     return arguments
 
 
 def choose_kernels(arguments):
-    if arguments.cases:
-        own = load_cases(arguments.cases)
-        CASES.clear()
-        CASES.update(own)
-    arguments.kernels = arguments.kernels or list(CASES)
+    """Makes CASES those of the modules, and `arguments.keys` the names `MODULE/NAME` of exports, by kernel."""
+    corpus_cases, keys = dict(CASES), {}
+    CASES.clear()
+    for path in arguments.cases:
+        module = pathlib.Path(path).stem
+        for name, make in (corpus_cases if path == "corpus" else load_cases(path)).items():
+            if name in CASES:
+                raise Refusal(f"`{name}` is in `{keys[name].split('/')[0]}` and in `{module}`", "measure one of them at a time")
+            CASES[name], keys[name] = make, f"{module}/{name}"
+    arguments.kernels, arguments.keys = arguments.kernels or list(CASES), keys
     for name in arguments.kernels:
         if name not in CASES:
             raise Refusal(f"`--kernels {name}`: no such kernel", f"there are {', '.join(CASES)}")
@@ -326,25 +343,23 @@ class Candidate:
         self.threads, self.shared, self.more_parameters = threads, shared, more_parameters
         self.microseconds, self.registers, self.spilled = [], 0, 0
 
+    def needs(self):
+        return {"side": self.side, "options": self.options, "shared_bytes": self.shared, "threads": self.threads}
+
     def row(self):
-        return {"side": self.side, "options": self.options, "us": statistics.median(self.microseconds),
-                "least_us": min(self.microseconds), "registers": self.registers, "local_bytes": self.spilled,
-                "shared_bytes": self.shared, "threads": self.threads}
+        return self.needs() | {"us": statistics.median(self.microseconds), "least_us": min(self.microseconds),
+                               "registers": self.registers, "local_bytes": self.spilled}
 
 
 def compile_with_triton(arguments, case, warps, stages):
-    import triton
-    from triton.backends.compiler import GPUTarget
-
-    kernel = triton.compile(str(case.path), target=GPUTarget("cuda", 90, 32),
-                            options={"num_warps": warps, "num_stages": stages})
-    data = kernel.metadata
-    if data.global_scratch_size or data.profile_scratch_size:
-        raise RuntimeError("Triton's kernel wants scratch memory, which this script does not give")
-    ptx = kernel.asm["ptx"]
-    binary = ptx.encode() + b"\0" if arguments.assemble == "driver" else kernel.asm["cubin"]
-    # Behind the arguments: the addresses of scratch memory, for the kernel and for profiling.
-    return Candidate("triton", f"w{warps} s{stages}", binary, ptx, data.name, 32 * data.num_warps, data.shared, 2)
+    """By the installed Triton, or from the folder of `--triton-from`."""
+    kernel = exported.kernel(warps, stages) if exported else triton_compiler.compile_kernel(case.path, warps, stages)
+    # After the arguments: the addresses of scratch memory, for the kernel and for profiling.
+    sizes, more = case.parameter_sizes(), len(kernel.parameters) - len(case.arguments)
+    if kernel.parameters != sizes + [8] * more or more > 2:
+        raise RuntimeError(f"Triton's kernel has parameters of {kernel.parameters} bytes, and the case's arguments have {sizes}")
+    binary = kernel.ptx.encode() + b"\0" if arguments.assemble == "driver" else kernel.cubin
+    return Candidate("triton", f"w{warps} s{stages}", binary, kernel.ptx, kernel.entry, kernel.threads, kernel.shared, more)
 
 
 def compile_with_heddle(arguments, case, warps, stages, extra):
@@ -368,19 +383,22 @@ def compile_all(arguments, name, case):
     """Both sides with each set of options; what one of them refuses is said and left out."""
     candidates = []
     group_words = [[], ["--no-warp-groups"]] if case.teraflop and not arguments.default_only else [[]]
-    for warps in case.warps or arguments.warps:
-        for stages in case.stages:
-            tries = [lambda: compile_with_triton(arguments, case, warps, stages)]
-            tries += [lambda extra=extra: compile_with_heddle(arguments, case, warps, stages, extra) for extra in group_words]
-            for make in tries:
-                try:
-                    candidate = make()
-                except Exception as error:  # pylint: disable=broad-exception-caught
-                    say(f"{name}: w{warps} s{stages} left out: {type(error).__name__}: {str(error)[:300]}")
-                    continue
-                # The option changes nothing where no product is large enough.
-                if not any(other.ptx == candidate.ptx for other in candidates if other.threads == candidate.threads):
-                    candidates.append(candidate)
+    if exported:
+        exported.check_digest(digest_of(case))
+    for warps, stages in case.options(arguments.warps):
+        tries = [lambda: compile_with_triton(arguments, case, warps, stages)]
+        tries += [lambda extra=extra: compile_with_heddle(arguments, case, warps, stages, extra) for extra in group_words]
+        for make in tries:
+            try:
+                candidate = make()
+            except ExportError:
+                raise  # a set that is missing is not one that Triton refused
+            except Exception as error:  # pylint: disable=broad-exception-caught
+                say(f"{name}: w{warps} s{stages} left out: {type(error).__name__}: {str(error)[:300]}")
+                continue
+            # The option changes nothing where no product is large enough.
+            if not any(other.ptx == candidate.ptx for other in candidates if other.threads == candidate.threads):
+                candidates.append(candidate)
     for candidate in candidates if arguments.keep else []:
         folder = pathlib.Path(arguments.keep)
         folder.mkdir(parents=True, exist_ok=True)
@@ -538,12 +556,17 @@ class Bench:
 
 def measure(arguments, name, reply):
     """What the process of one kernel does."""
+    global exported  # pylint: disable=global-statement
     try:
+        exported = arguments.export and arguments.export.case(arguments.keys[name])
         case = CASES[name](arguments.shrink)
         candidates = compile_all(arguments, name, case)
         if {candidate.side for candidate in candidates} != {"heddle", "triton"}:
             raise RuntimeError("one side has no kernel")
         candidates.sort(key=lambda candidate: candidate.side, reverse=True)  # Triton's first is what all are held against
+        if arguments.compile_only:
+            reply.send({"kernel": name, "compiled": [candidate.needs() for candidate in candidates]})
+            return
         reply.send("compiled")
         reply.recv()  # its turn
         cuda = Cuda(arguments)
@@ -616,6 +639,10 @@ def report(result):
     if "error" in result:
         print(f"{result['kernel']}: error: {result['error']}", flush=True)
         return False
+    if "compiled" in result:
+        print(f"{result['kernel']} | " + " | ".join(f"{each['side']} {each['options']}: {each['threads']} threads, "
+                                                    f"{each['shared_bytes']} B" for each in result["compiled"]), flush=True)
+        return True
     sides = {side: sorted((row for row in result["rows"] if row["side"] == side), key=lambda row: row["us"])
              for side in ("heddle", "triton")}
     best = {side: rows[0] for side, rows in sides.items()}
@@ -644,26 +671,62 @@ def report_means(results):
         print(f"#   {kind} ({len(each)}): {geometric_mean(each):.3f}")
 
 
+def describe_case(arguments, key):
+    """For an export: Triton IR, the digest of what made it, the sets of options, the divisor of sizes."""
+    case = CASES[key.split("/")[1]](arguments.shrink)
+    return case.path.read_text(), digest_of(case), case.options(arguments.warps), arguments.shrink
+
+
+def export_triton(arguments):
+    version, assembler = installed_triton()
+    choose_kernels(arguments)
+    writer = ExportWriter(arguments.export_triton, version, assembler)
+    counts = export_all(writer, [arguments.keys[name] for name in arguments.kernels], lambda key: describe_case(arguments, key),
+                        lambda _, path, warps, stages: triton_compiler.compile_kernel(path, warps, stages), arguments.jobs)
+    print(f"# Triton {version} (ptxas {assembler}): {counts['cases']} cases, {counts['kernels']} kernels, {counts['refused']} "
+          f"sets of options refused; `{arguments.export_triton}` has {writer.total_bytes() / 2**20:.1f} MiB")
+    return 1 if counts["without"] else 0
+
+
+def installed_triton():
+    """Its version, and that of its ptxas."""
+    try:
+        return triton_compiler.versions()
+    except ImportError as error:
+        note = "install triton 3.6 or newer, or give `--triton-from FOLDER`"
+        raise Refusal(f"Triton cannot be imported: {error}", note, 3) from error
+
+
 def main():
     arguments = parse_arguments()
-    try:
-        import triton
-    except ImportError as error:
-        raise Refusal(f"Triton cannot be imported: {error}", "install triton 3.6", 3) from error
+    if arguments.export_triton:
+        return export_triton(arguments)
+    arguments.export = Export(arguments.triton_from) if arguments.triton_from else None
+    if arguments.export:
+        stand_in_for_triton()
+        triton, assembler = arguments.export.triton, arguments.export.assembler
+    else:
+        triton, assembler = installed_triton()
     choose_kernels(arguments)
+    if arguments.export:
+        arguments.export.check_cases([arguments.keys[name] for name in arguments.kernels])
     version = subprocess.run(shlex.split(arguments.heddle) + ["--version"], capture_output=True, text=True, check=False)
     if version.returncode:
         raise Refusal(f"`{arguments.heddle} --version` failed: {version.stderr}", "give `--heddle COMMAND`", 3)
     results, right = [], True
-    print(f"# Triton {triton.__version__} ({arguments.assemble} assembler), {version.stdout.strip()}; medians of "
-          f"{arguments.replays} replays of graphs of {arguments.graph_ms} ms\n# kernel, Triton's time by Heddle's, Heddle's "
-          "speed | microseconds (w: warps, s: stages, r: registers), the fastest first", flush=True)
+    made_by = f"ptxas {assembler}" if arguments.assemble == "own" else "the driver's assembler"
+    beforehand = f"; compiled beforehand: {arguments.triton_from}" if arguments.export else ""
+    print(f"# Triton {triton} ({made_by}{beforehand}), {version.stdout.strip()}"
+          + ("\n# kernel | threads and shared memory of a block" if arguments.compile_only else
+             f"; medians of {arguments.replays} replays of graphs of {arguments.graph_ms} ms\n# kernel, Triton's time by Heddle's, "
+             "Heddle's speed | microseconds (w: warps, s: stages, r: registers), the fastest first"), flush=True)
     for result in run_all(arguments):
         right = report(result) and right
         results.append(result)
     report_means(results)
     if arguments.json:
-        pathlib.Path(arguments.json).write_text(json.dumps({"triton": triton.__version__, "results": results}, indent=1))
+        about = {"triton": triton, "triton_from": arguments.triton_from, "ptxas": assembler, "results": results}
+        pathlib.Path(arguments.json).write_text(json.dumps(about, indent=1))
     return 0 if right else 1
 
 
