@@ -249,7 +249,7 @@ def call(name: str, tuned: bool = False, **arguments: Any) -> SimpleNamespace:
 
 
 def _quick_key(name: str, tuned: bool, arguments: Mapping[str, Any]) -> Optional[Tuple[Any, Dict[str, Any]]]:
-    """A key that is cheap to make, and the tensors, where all arrays are plain tensors of one GPU."""
+    """A key that takes little time to make, and the tensors, where all arrays are plain tensors of one GPU."""
     tools = torch_tools()
     if tools is None:
         return None
