@@ -10,7 +10,7 @@
 namespace heddle {
 
 const char *const kernelOptionsHelp = R"(
-  OBJECT               a linked code object (.hsaco) for gfx942 or gfx950, of version 5 or 6; a package (.hpkg), or
+  OBJECT               a linked code object (.hsaco) for gfx942 or gfx950, of version 4 to 6; a package (.hpkg), or
                          a kernel's text with `--target gfx942` or `--target gfx950`, `--warps N` (4)
                          and `--warp-pipeline`, as for heddle compile
   --kernel NAME        which kernel, when there are several

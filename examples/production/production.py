@@ -8,6 +8,7 @@
 NAME is a part of a label `family/kernel@chip`; without one, all run."""
 import argparse
 import concurrent.futures
+import dataclasses
 import importlib
 import json
 import os
@@ -23,8 +24,10 @@ except ImportError:
     sys.exit(f"production: error: {sys.executable} has no NumPy\nnote: install python3-numpy, or run this with /usr/bin/python3")
 
 import families
+import changes
 import kinds
 import waits
+from mendings import MENDINGS
 from runner import Outcome, RunError, Runner, Settings
 
 COMMIT = "e4048607a535ace3a2b51ded31b1c8c2d45c0879"
@@ -47,6 +50,10 @@ def parse_options():
     parser.add_argument("--rates", action="store_true", help="how fast one of AITER's kernels of each family runs with and without checks")
     parser.add_argument("--waits", type=int, metavar="N", help="change N waits to the exact counts of `heddle inspect --waits`, and beyond")
     parser.add_argument("--seed", type=int, default=1, help="of the choice of waits (1)")
+    parser.add_argument("--mend", action="store_true", help="put in the waits and barriers that docs/production.md calls missing; the "
+                        "findings must go")
+    parser.add_argument("--change", action="append", default=[], metavar="CHANGE", help="make a change in the object first, as "
+                        "0x4a3c=lgkmcnt(4); may be repeated; a wrong one prints the forms")
     parser.add_argument("--json", action="store_true", help="the outcomes as JSON")
     parser.add_argument("--no-check", action="store_true", help="only compare with the reference")
     parser.add_argument("--time-limit", type=int, default=120, metavar="S", help="of each check, in seconds (120)")
@@ -105,6 +112,21 @@ def row(outcome):
             f"{': ' + found if found else ''}")
 
 
+def run_mended(kernel, settings):
+    """Under the default schedule, under which some kernels are wrong as they are; where something remains, under the kernel's.
+    What remains must be what the mending says."""
+    mending = MENDINGS[kernel.object]
+    mended = kernel if mending.remains else dataclasses.replace(kernel, schedule="")
+    outcome = run_one(mended, dataclasses.replace(settings, changes=mending.changes))
+    verdict = "findings" if mending.remains else "clean"
+    if not outcome.error and (outcome.verdict != verdict or set(outcome.findings) != set(mending.remains)):
+        outcome.right = False
+        outcome.comparisons["check"] = (f"with {mending.entries} mended the check ends with `{outcome.verdict}` and finds "
+                                        f"{', '.join(outcome.findings) or 'nothing'}, and must end with `{verdict}` and find "
+                                        f"{', '.join(mending.remains) or 'nothing'}")
+    return outcome
+
+
 def show(outcome, number, count):
     print(row(outcome), f" [{number}/{count}]", flush=True)
     if outcome.error:
@@ -119,7 +141,8 @@ def run_all(kernels, settings, options):
     if not options.json:
         print(f"{'kernel':58} {'result':6} {'instr.':>10} {'M/s':>7}  check", flush=True)
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for outcome in pool.map(lambda kernel: run_one(kernel, settings), kernels):
+        one = run_mended if options.mend else run_one
+        for outcome in pool.map(lambda kernel: one(kernel, settings), kernels):
             outcomes.append(outcome)
             if not options.json:
                 show(outcome, len(outcomes), len(kernels))
@@ -132,10 +155,32 @@ def run_all(kernels, settings, options):
     return 0 if right == len(outcomes) else 1
 
 
+def changeable(kernels, options):
+    """Those that --mend or --change concerns, or all."""
+    others = {"--change": options.change, "--commands": options.commands, "--no-check": options.no_check, "--own": options.own,
+              "--waits": options.waits is not None}
+    if options.mend and any(others.values()):
+        raise Misuse(f"--mend does not go with {next(name for name, given in others.items() if given)}")
+    unknown = [change for change in options.change if not changes.is_change(change)]
+    if unknown:
+        raise Misuse(f"`{unknown[0]}` is no change\n{changes.HOW}")
+    if options.waits is not None and options.change:
+        raise Misuse("--change does not go with --waits, which makes its own changes")
+    if options.mend:
+        mended = [kernel for kernel in kernels if kernel.object in MENDINGS]
+        if not mended:
+            raise Misuse(f"docs/production.md has nothing missing in {', '.join(kernel.label for kernel in kernels[:3])}")
+        return mended
+    objects = sorted({kernel.object for kernel in kernels})
+    if options.change and len(objects) > 1:
+        raise Misuse(f"--change is for kernels of one object; the names are of {len(objects)}, as {objects[0]} and {objects[1]}")
+    return kernels
+
+
 def settings_for(options, objects, work):
     if not os.access(options.heddle, os.X_OK):
         raise Misuse(f"`{options.heddle}` is no program\nnote: `./dev build` makes it; --heddle or HEDDLE names another")
-    return Settings(options.heddle, objects, work, not options.no_check, options.time_limit)
+    return Settings(options.heddle, objects, work, not options.no_check, options.time_limit, tuple(options.change))
 
 
 def run_rates(settings, names, as_json):
@@ -156,9 +201,11 @@ def run_rates(settings, names, as_json):
 def run(options, work):
     if options.jobs < 1:
         raise Misuse(f"`--jobs {options.jobs}` is no number of kernels from 1 on")
+    if options.rates and (options.mend or options.change):
+        raise Misuse("--rates measures the objects as they are, without --mend and --change")
     if options.rates:
         return run_rates(settings_for(options, objects_folder(), work), options.names, options.json)
-    kernels = select(described_kernels(options.own), options.names)
+    kernels = changeable(select(described_kernels(options.own), options.names), options)
     if options.list:
         for kernel in kernels:
             print(f"{kernel.label}  [{kinds.kind_of(kernel)}]  {kernel.object}  {kernel.tolerance}"

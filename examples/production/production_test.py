@@ -5,11 +5,14 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import unittest.mock
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, FOLDER)
 
+import changes  # noqa: E402
 import kinds  # noqa: E402
+import mendings  # noqa: E402
 import own  # noqa: E402
 import production as production_program  # noqa: E402
 import rates  # noqa: E402
@@ -109,6 +112,114 @@ class Waits(unittest.TestCase):
             for counter in needed:
                 _, what, stays, must_stay = next(subject.verify(counter))
                 self.assertEqual((what, stays, must_stay), (waits.FIRST, False, True))
+
+
+class Changes(unittest.TestCase):
+    """`missing_wait` has its load at 0x1514, and the store of what it loads at 0x151c."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.work = tempfile.TemporaryDirectory()
+        cls.objects = own.compile_all(cls.work.name)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.work.cleanup()
+
+    def compiled(self, name):
+        with open(os.path.join(self.objects, "gfx942", name + ".co"), "rb") as file:
+            return file.read()
+
+    def words(self, elf, *addresses):
+        return [f"{changes.word_at(elf, address):#010x}" for address in addresses]
+
+    def test_the_missing_wait_put_in_is_clean(self):
+        run = production("--own", "missing_wait@gfx942", "--change", "0x151c+0xbf8c0f70")
+        self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+        self.assertIn("1 of 1 right; 1 clean, 0 with findings", run.stdout)
+
+    def test_another_wait_mends_nothing(self):
+        settings = Settings(os.environ.get("HEDDLE", "build/bin/heddle"), self.objects, self.work.name,
+                            changes=("0x151c+0xbf8cc07f",))
+        kernel = next(one for one in own.kernels() if one.name == "missing_wait")
+        self.assertEqual(Runner(kernel, settings).run().findings, {"register-wait": 1, "result": 1})
+
+    def test_an_insertion_goes_to_the_end_and_back(self):
+        elf = changes.changed(self.compiled("missing_wait"), "0x151c+0xbf8c0f70,0xbf800001")
+        self.assertEqual(self.words(elf, 0x151C, 0x1520, 0x1524), ["0xbf820002", "0xbf800000", "0xbf810000"])
+        self.assertEqual(self.words(elf, 0x1528, 0x152C, 0x1530, 0x1534, 0x1538),
+                         ["0xbf8c0f70", "0xbf800001", "0xdc708000", "0x00060201", "0xbf82fffa"])
+        again = changes.changed(elf, "0x1510+0xbf800002")
+        self.assertEqual(self.words(again, 0x1510, 0x153C, 0x1540, 0x1544), ["0xbf82000a", "0xbf800002", "0xbf8cc07f", "0xbf82fff3"])
+
+    def test_counts(self):
+        elf = self.compiled("missing_wait")
+        self.assertEqual(self.words(changes.changed(elf, "0x1510=lgkmcnt(3)"), 0x1510), ["0xbf8cc37f"])
+        self.assertEqual(self.words(changes.changed(elf, "0x1510=vmcnt(17)"), 0x1510), ["0xbf8c4071"])
+        self.assertEqual(self.words(changes.changed(elf, "0x1500-0x1524=lgkmcnt(0>2)"), 0x1510, 0x1514), ["0xbf8cc27f", "0xdc508000"])
+
+    def test_an_instruction_is_moved_both_ways(self):
+        elf = self.compiled("missing_wait")
+        for change, words in (("0x1510>0x1508", ["0xbf8cc07f", "0x260000bf", "0x24020082", "0xdc508000"]),
+                              ("0x1508>0x1514", ["0x24020082", "0xbf8cc07f", "0x260000bf", "0xdc508000"])):
+            self.assertEqual(self.words(changes.changed(elf, change), 0x1508, 0x150C, 0x1510, 0x1514), words)
+
+    def test_what_cannot_be_made(self):
+        elf = self.compiled("missing_wait")
+        jump = changes.changed(elf, "0x150c=0xbf820000")
+        for object_, change, message in ((elf, "0x151c=vmcnt(0)", "no s_waitcnt is at 0x151c, but 0xdc708000"),
+                                         (elf, "0x1510=lgkmcnt(16)", "more than the 15 that s_waitcnt holds"),
+                                         (elf, "0x1512=lgkmcnt(1)", "0x1512 is no multiple of 4"),
+                                         (elf, "0x1510>0x1516", "0x1516 is no multiple of 4"),
+                                         (elf, "0x9000=vmcnt(0)", "no segment of the object holds the address 0x9000"),
+                                         (elf, "0x1500-0x1524=vmcnt(5>0)", "no s_waitcnt from 0x1500 to 0x1524 has vmcnt(5)"),
+                                         (jump, "0x1510>0x1508", "a branch at 0x150c lies between 0x1510 and 0x1508"),
+                                         (jump, "0x150c+0xbf8c0f70", "the instruction at 0x150c (0xbf820000) depends on its address"),
+                                         (elf[:50], "0x151c=vmcnt(0)", "no whole 64-bit ELF file; it has 50 bytes"),
+                                         (changes.changed(elf, "0x150c=0xba820001"), "0x150c+0xbf8c0f70", "depends on its address"),
+                                         (elf, "0x151c+" + ",".join(["0xbf800000"] * 1200), "no room for code")):
+            with self.assertRaises(changes.ChangeError, msg=change) as caught:
+                changes.changed(object_, change)
+            self.assertIn(message, str(caught.exception))
+
+    def test_lengths_of_instructions(self):
+        for word, words in ((0xC00A0100, 2), (0xD3AE0044, 2), (0x260000BF, 1), (0x27B148FF, 2), (0x7FB002FA, 2), (0x7E4C4926, 1),
+                            (0xBF8CC0FF, 1), (0xBED100FF, 2), (0xBED00080, 1), (0x924B90FF, 2), (0x807CFF48, 2), (0x807C8048, 1),
+                            (0xB7070001, 1), (0xBA000001, 2), (0xBF068143, 1), (0xBF0CFF43, 2)):
+            self.assertEqual(changes.words_of(word), words, f"{word:#010x}")
+
+    def test_a_mending_that_is_cut_short_or_finds_more_is_wrong(self):
+        kernel = next(one for one in own.kernels() if one.name == "missing_wait")
+        kernel.verdict = ""
+        settings = Settings(os.environ.get("HEDDLE", "build/bin/heddle"), self.objects, self.work.name)
+        for changed, remains, right in ((("0x151c+0xbf8c0f70",), (), True), (("0x1510=lgkmcnt(0)",), (), False),
+                                        (("0x1510=lgkmcnt(0)",), ("register-wait", "result"), True),
+                                        (("0x151c+0xbf8c0f70",), ("result",), False)):
+            with unittest.mock.patch.dict(mendings.MENDINGS, {kernel.object: mendings.Mending("P1", changed, remains)}):
+                self.assertEqual(production_program.run_mended(kernel, settings).right, right, (changed, remains))
+
+    def test_bad_options(self):
+        for options, message in ((("--change", "0x1514=vmcnt"), "`0x1514=vmcnt` is no change\nnote: a change is one of"),
+                                 (("--change", "0x1514=vmcnt(0)"), "--change is for kernels of one object; the names are of 20"),
+                                 (("--mend",), "--mend does not go with --own"),
+                                 (("--mend", "--commands"), "--mend does not go with --commands"),
+                                 (("--mend", "--rates"), "--rates measures the objects as they are"),
+                                 (("--change", "0x1514=vmcnt(0)", "--waits", "1"), "--change does not go with --waits")):
+            run = production("--own", *options)
+            self.assertEqual(run.returncode, 2, run.stdout + run.stderr)
+            self.assertIn(message, run.stderr)
+        run = production("--mend", "topksoftmax")
+        self.assertIn("docs/production.md has nothing missing in topksoftmax/", run.stderr)
+
+    def test_each_mending_is_of_a_described_object_and_of_entries_of_the_page(self):
+        objects = {kernel.object for kernel in production_program.described_kernels(False)}
+        with open(os.path.join(FOLDER, "..", "..", "docs", "production.md"), encoding="utf-8") as file:
+            page = file.read()
+        for name, mending in mendings.MENDINGS.items():
+            self.assertIn(name, objects)
+            self.assertTrue(all(map(changes.is_change, mending.changes)), name)
+            for entry in mending.entries.split(", "):
+                self.assertTrue(f"| {entry} |" in page, f"{entry} of {name} is not in docs/production.md")
 
 
 class Errors(unittest.TestCase):

@@ -6,13 +6,12 @@ import collections
 import concurrent.futures
 import os
 import random
-import struct
 import subprocess
 from dataclasses import dataclass
 
-from runner import RUN_LIMIT, RunError, Runner
+from changes import LARGEST, with_count
+from runner import RUN_LIMIT, Runner
 
-LIMITS = {"vmcnt": 63, "lgkmcnt": 15}  # as a count they wait for nothing
 FIRST, PAST = "exact count", "one more"
 
 
@@ -28,32 +27,9 @@ class Counter:
     def mutants(self):
         """(what it is, the count, whether the kernel must stay as it was)."""
         if self.exact is None:
-            return [(FIRST, LIMITS[self.name], True)]
+            return [(FIRST, LARGEST[self.name], True)]
         kept = [(FIRST, self.exact, True)] if self.exact != self.count else []
-        return kept + ([(PAST, self.exact + 1, False)] if self.exact + 1 < LIMITS[self.name] else [])
-
-
-def file_offset(elf, address):
-    """Where the bytes at an address of a 64-bit ELF file lie."""
-    first, size, count = struct.unpack_from("<Q", elf, 32)[0], *struct.unpack_from("<HH", elf, 54)
-    for i in range(count):
-        kind, _, offset, begin, _, length = struct.unpack_from("<IIQQQQ", elf, first + i * size)
-        if kind == 1 and begin <= address < begin + length:  # PT_LOAD
-            return offset + address - begin
-    raise RunError(f"no segment holds the address {address:#x}")
-
-
-def with_count(elf, counter, count):
-    """The object with another count in the wait: vmcnt in bits 3:0 and 15:14, lgkmcnt in bits 11:8."""
-    at = file_offset(elf, counter.address)
-    word = struct.unpack_from("<I", elf, at)[0]
-    if word >> 16 != 0xBF8C:
-        raise RunError(f"no s_waitcnt is at {counter.address:#x}, but {word:#010x}")
-    if counter.name == "vmcnt":
-        word = word & ~0xC00F | count & 15 | count >> 4 << 14
-    else:
-        word = word & ~0xF00 | count << 8
-    return elf[:at] + struct.pack("<I", word) + elf[at + 4:]
+        return kept + ([(PAST, self.exact + 1, False)] if self.exact + 1 < LARGEST[self.name] else [])
 
 
 class Subject:
@@ -101,7 +77,7 @@ class Subject:
     def verify(self, counter):
         """(counter, what it is, whether the kernel stays as it was, whether it must) of each mutant."""
         for what, count, must_stay in counter.mutants():
-            stays = self.run(with_count(self.elf, counter, count)) == self.right
+            stays = self.run(with_count(self.elf, counter.address, counter.name, count)) == self.right
             yield counter, what, stays, must_stay
 
 

@@ -5,6 +5,7 @@
 #include "simulator/instructions/RelativeRegisters.h"
 #include "simulator/memory/MemoryPort.h"
 #include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 
 namespace heddle::simulator {
@@ -32,25 +33,50 @@ bool isInOrder(uint8_t queues) {
   return queues == MemoryRequest::Vector || queues == MemoryRequest::Lds;
 }
 
-/// How many operations the wait may leave: those behind `load` in its queue.
-std::string waitFor(const Wave &wave, const MemoryRequest &load) {
+/// Counts of a wait; -1 for a counter that it does not have.
+struct WaitCounts {
+  int vector = -1, local = -1;
+};
+
+/// How many operations the wait may leave: those after `load` in its queue.
+WaitCounts countsFor(const Wave &wave, const MemoryRequest &load) {
   const PendingRequests &pending = *wave.pending;
   if (load.isScalar())
-    return "lgkmcnt(0)";
+    return {-1, 0};
   if (!isInOrder(load.queues))
-    return "vmcnt(0) lgkmcnt(0)";
+    return {0, 0};
   bool isVector = load.queues == MemoryRequest::Vector;
   const PendingRequests::Queue &queue = isVector ? pending.vector : pending.local;
-  unsigned behind = 0;
+  int later = 0;
   // What may return out of order makes every count above 0 useless.
   bool counts = isVector || pending.scalar.empty();
-  bool isBehind = false;
+  bool isLater = false;
   for (const PendingRequest *other : queue) {
-    behind += isBehind;
+    later += isLater;
     counts &= isInOrder(other->request.queues);
-    isBehind |= &other->request == &load;
+    isLater |= &other->request == &load;
   }
-  return fmt::format("{}({})", isVector ? "vmcnt" : "lgkmcnt", counts ? behind : 0);
+  int left = counts ? later : 0;
+  return isVector ? WaitCounts{left, -1} : WaitCounts{-1, left};
+}
+
+int smaller(int first, int second) {
+  return first < 0 ? second : second < 0 ? first : std::min(first, second);
+}
+
+/// The wait after which all of the loads are over.
+std::string waitFor(const Wave &wave, const std::vector<const MemoryRequest *> &loads) {
+  WaitCounts all;
+  for (const MemoryRequest *load : loads) {
+    WaitCounts one = countsFor(wave, *load);
+    all = {smaller(all.vector, one.vector), smaller(all.local, one.local)};
+  }
+  std::string text = "s_waitcnt";
+  if (all.vector >= 0)
+    text += fmt::format(" vmcnt({})", all.vector);
+  if (all.local >= 0)
+    text += fmt::format(" lgkmcnt({})", all.local);
+  return text;
 }
 
 } // namespace
@@ -79,34 +105,42 @@ bool RegisterCheck::touchesLoads(WaveState &state, const RegisterMask &registers
   return registers.meets(state.destinations);
 }
 
+std::optional<RegisterCheck::Place> RegisterCheck::sharedPlace(const MemoryRequest &load, const RegisterSpan &span,
+                                                               uint64_t lanes) {
+  int index = sharedRegister(load, span);
+  uint64_t shared = span.isVector ? load.lanes & lanes : allLanes;
+  if (index < 0 || !shared)
+    return std::nullopt;
+  return Place{unsigned(index), span.isVector ? std::countr_zero(shared) : -1};
+}
+
 void RegisterCheck::checkUse(Wave &wave, const Instruction &executed, const Instruction &reported,
                              const RegisterUse &use) {
   const WaveState &state = stateOf(wave);
-  bool found = false;
+  uint64_t lanes = lanesOf(use, wave, executed);
+  // What a request writes is looked at when it is issued; the half that a load leaves alone is not read.
+  auto isUsed = [&](const RegisterSpan &span) {
+    bool isMemoryResult = use.landsLater && span.isWritten;
+    bool isKeptHalf = use.landsLater && !span.isWritten && executed.row->implicit & readsDestination &&
+                      executed.operands[0].isVector() && span.first == executed.operands[0].index;
+    return state.destinations.has(span) && !isMemoryResult && !isKeptHalf;
+  };
+  auto allLoads = [&] {
+    Loads loads;
+    for (const RegisterSpan &span : use)
+      for (const MemoryRequest *load : state.loads)
+        if (isUsed(span) && sharedPlace(*load, span, lanes))
+          loads.push_back(load);
+    return loads;
+  };
   for (bool writes : {false, true}) // what it reads too early it need not be told to write too early
     for (const RegisterSpan &span : use) {
-      if (found || span.isWritten != writes || !state.destinations.has(span))
+      if (span.isWritten != writes || !isUsed(span))
         continue;
-      // What a request writes is looked at when it is issued; the half that a load leaves alone is not read.
-      bool isMemoryResult = use.landsLater && span.isWritten;
-      bool isKeptHalf = use.landsLater && !span.isWritten && executed.row->implicit & readsDestination &&
-                        executed.operands[0].isVector() && span.first == executed.operands[0].index;
-      if (!isMemoryResult && !isKeptHalf)
-        found |= checkSpan(wave, reported, span, lanesOf(use, wave, executed));
+      for (const MemoryRequest *load : state.loads)
+        if (std::optional<Place> place = sharedPlace(*load, span, lanes))
+          return report(wave, *load, reported, writes ? Conflict::Write : Conflict::Read, *place, allLoads);
     }
-}
-
-bool RegisterCheck::checkSpan(Wave &wave, const Instruction &instruction, const RegisterSpan &span, uint64_t lanes) {
-  for (const MemoryRequest *load : stateOf(wave).loads) {
-    int index = sharedRegister(*load, span);
-    uint64_t shared = span.isVector ? load->lanes & lanes : allLanes;
-    if (index < 0 || !shared)
-      continue;
-    report(wave, *load, instruction, span.isWritten ? Conflict::Write : Conflict::Read,
-           {unsigned(index), span.isVector ? std::countr_zero(shared) : -1});
-    return true;
-  }
-  return false;
 }
 
 void RegisterCheck::issued(Wave &wave, MemoryRequest &request) {
@@ -116,12 +150,11 @@ void RegisterCheck::issued(Wave &wave, MemoryRequest &request) {
   RegisterSpan span = destinationOf(request);
   if (state.destinations.has(span))
     for (const MemoryRequest *load : state.loads) {
-      int index = sharedRegister(*load, span);
-      uint64_t shared = span.isVector ? load->lanes & request.lanes : allLanes;
-      bool keepsOrder = load->queues == request.queues && isInOrder(request.queues);
-      if (index >= 0 && shared && !keepsOrder)
-        report(wave, *load, *request.instruction, Conflict::SecondLoad,
-               {unsigned(index), span.isVector ? std::countr_zero(shared) : -1, latencyOf(request).least});
+      std::optional<Place> place = sharedPlace(*load, span, request.lanes);
+      if (!place || (load->queues == request.queues && isInOrder(request.queues)))
+        continue;
+      place->delay = latencyOf(request).least;
+      report(wave, *load, *request.instruction, Conflict::SecondLoad, *place, [&] { return Loads{load}; });
     }
   state.loads.push_back(&request);
   state.destinations.add(span);
@@ -137,7 +170,7 @@ void RegisterCheck::completed(Wave &wave, MemoryRequest &request) {
 }
 
 void RegisterCheck::report(Wave &wave, const MemoryRequest &load, const Instruction &instruction, Conflict conflict,
-                           const Place &place) {
+                           const Place &place, const std::function<Loads()> &needed) {
   Site first = Site::of(wave, *load.instruction, place.lane), second = Site::of(wave, instruction, place.lane);
   WaveTime apart = between({load.issueIndex, load.issueCycle}, wave.checks->clock.now);
   Likelihood likelihood = Likelihood::after(latencyOf(load), apart, place.delay);
@@ -154,7 +187,7 @@ void RegisterCheck::report(Wave &wave, const MemoryRequest &load, const Instruct
     finding.lines = {findings.line(load.kind == RequestKind::Atomic ? "atomic" : "load", first,
                                    registerName(!load.isScalar(), place.index)),
                      findings.line(verbs[unsigned(conflict)], second, "")};
-    finding.needs = fmt::format("s_waitcnt {} before {}", waitFor(wave, load), nouns[unsigned(conflict)]);
+    finding.needs = fmt::format("{} before {}", waitFor(wave, needed()), nouns[unsigned(conflict)]);
     return finding;
   });
 }

@@ -9,6 +9,9 @@
 #include "simulator/checks/PerInstruction.h"
 #include "simulator/checks/RegisterUse.h"
 #include "simulator/memory/Watcher.h"
+#include <functional>
+#include <optional>
+#include <vector>
 
 namespace heddle::simulator {
 
@@ -31,14 +34,17 @@ private:
   static bool touchesLoads(WaveState &state, const RegisterMask &registers);
   enum class Conflict { Read, Write, SecondLoad };
   void checkUse(Wave &wave, const Instruction &executed, const Instruction &reported, const RegisterUse &use);
-  bool checkSpan(Wave &wave, const Instruction &instruction, const RegisterSpan &span, uint64_t lanes);
+  using Loads = std::vector<const MemoryRequest *>;
   struct Place {
     unsigned index; ///< of the register
     int lane;
     uint32_t delay = 0; ///< until the second load can land
   };
+  /// The first register of the span into which the load goes in one of the lanes.
+  static std::optional<Place> sharedPlace(const MemoryRequest &load, const RegisterSpan &span, uint64_t lanes);
+  /// `needed` are all loads that must be over before the instruction, `load` among them.
   void report(Wave &wave, const MemoryRequest &load, const Instruction &instruction, Conflict conflict,
-              const Place &place);
+              const Place &place, const std::function<Loads()> &needed);
 
   Findings &findings;
   PerInstruction<RegisterUse, registerUseOf> uses;
