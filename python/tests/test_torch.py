@@ -171,6 +171,32 @@ class LibraryOperators(unittest.TestCase):
                 x = numbers(rows, 64)
                 self.assertTrue(torch.equal(compiled(x), function(x)))
 
+    def test_distributed_tensors(self):
+        """Results lie as the input does, and nothing is sent."""
+        if not torch.distributed.is_available():
+            self.skipTest("PyTorch has no torch.distributed")
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.tensor import Shard, distribute_tensor
+        try:
+            from torch.distributed._local_tensor import LocalTensorMode
+            from torch.testing._internal.distributed import fake_pg  # noqa: F401: the backend `fake`
+        except ImportError:
+            self.skipTest("this PyTorch plays no ranks in one process")
+        heddle.torch.register_shardings()
+        torch.distributed.init_process_group("fake", store=torch.distributed.HashStore(), rank=0, world_size=2)
+        try:
+            mesh, x = init_device_mesh("cpu", (2,)), numbers(64, 128)
+            with LocalTensorMode(2):
+                for axis, dim in ((0, 0), (0, 1), (1, 0), (1, 1)):
+                    made = ops.mxfp8_quantise(distribute_tensor(x, mesh, [Shard(axis)]), dim=dim)
+                    for each, whole in zip(made, ops.mxfp8_quantise(x, dim=dim)):
+                        self.assertEqual(each.placements, (Shard(axis ^ dim),))
+                        self.assertTrue(torch.equal(each.full_tensor().reconcile().view(torch.uint8), whole.view(torch.uint8)))
+                back = ops.mxfp8_dequantise(*made)
+                self.assertEqual(back.placements, (Shard(0),))
+        finally:
+            torch.distributed.destroy_process_group()
+
     def test_refusals(self):
         for action, message in [
                 (lambda: ops.fp8_rowwise_2d(numbers(4)), "of rank 1"),

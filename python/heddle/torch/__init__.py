@@ -8,5 +8,6 @@ one's own. docs/pytorch.md explains both.
                           outputs={"out": torch.empty_like}, scalars={"n": lambda x: x.numel()})"""
 from ._library import operators
 from ._op import op
+from ._sharding import register_shardings
 
-__all__ = ["op", "operators"]
+__all__ = ["op", "operators", "register_shardings"]

@@ -16,6 +16,7 @@ import torch
 
 from .._library import InputError
 from ._library import operators
+from ._sharding import register_shardings
 
 _ops = operators  # of the library, by name
 Pair = Tuple[torch.Tensor, torch.Tensor]
@@ -347,6 +348,8 @@ def patch() -> Patch:
     if not made.names:
         raise InputError("torchao has none of the functions that Heddle serves: " + ", ".join(made.missing),
                          ["install a torchao that has torchao.prototype.moe_training"])
+    if torch.distributed.is_available():
+        register_shardings()
     return made
 
 
