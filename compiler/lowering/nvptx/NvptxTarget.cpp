@@ -59,6 +59,10 @@ Value NvptxTarget::threadId(Builder &b) const {
   return NVVM::ThreadIdXOp::create(b, b.getI32Type());
 }
 
+Value NvptxTarget::laneNumber(Builder &b) const {
+  return NVVM::LaneIdOp::create(b, b.getI32Type(), LLVM::ConstantRangeAttr::get(b.getContext(), 32, 0, 32));
+}
+
 Value NvptxTarget::programId(Builder &b, int axis) const {
   Type i32 = b.getI32Type();
   return axis == 0   ? Value(NVVM::BlockIdXOp::create(b, i32))

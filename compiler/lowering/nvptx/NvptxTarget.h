@@ -19,6 +19,7 @@ public:
   void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const override;
   bool waitForLaunchBefore(Builder &b) const override;
   mlir::Value threadId(Builder &b) const override;
+  mlir::Value laneNumber(Builder &b) const override;
   mlir::Value programId(Builder &b, int axis) const override;
   mlir::Value programCount(Builder &b, int axis) const override;
   void barrier(Builder &b) const override;

@@ -92,6 +92,9 @@ public:
   /// launch after it may start, which waits likewise. Returns false where launches start after each other anyway.
   virtual bool waitForLaunchBefore(Builder &b) const { return false; }
   virtual mlir::Value threadId(Builder &b) const = 0;               ///< i32, in the block
+  /// i32, the thread's number in its warp, of which LLVM does not know that it is a part of threadId; null where the chip
+  /// has no such register.
+  virtual mlir::Value laneNumber(Builder &b) const { return {}; }
   virtual mlir::Value programId(Builder &b, int axis) const = 0;    ///< i32
   virtual mlir::Value programCount(Builder &b, int axis) const = 0; ///< i32
   /// A barrier of the block, at which its threads see each other's accesses to shared and global memory.

@@ -16,6 +16,17 @@ int64_t ThreadCode::registerPart(const LinearLayout &layout, int64_t reg, Dim ou
   return result;
 }
 
+/// Whether registers have a coordinate's bit where the thread's number has one that a mask takes away from the lanes' part:
+/// LLVM drops the mask of `(thread & 31) | 32`, and then what only the constant distinguishes is no longer a base and an
+/// offset of it.
+static bool coversNextBits(const layout::LinearLayout &tile, layout::Dim out, int64_t above, int threadBitsAbove) {
+  uint64_t lost = ((uint64_t(1) << threadBitsAbove) - 1) * uint64_t(above);
+  for (int bit = 0; bit < tile.inputBits(layout::Dim::Register); ++bit)
+    if (uint64_t(tile.basis(layout::Dim::Register, bit, out)) & lost)
+      return true;
+  return false;
+}
+
 // Runs of bits whose bases double are moved together.
 Value ThreadCode::placePart(const LinearLayout &layout, Dim out) {
   auto &known = state.parts[{layout.hash(), out}];
@@ -36,6 +47,10 @@ Value ThreadCode::placePart(const LinearLayout &layout, Dim out) {
         ++run;
       if (first) {
         int64_t span = ((int64_t(1) << run) - 1);
+        // Kernels with matmuls have few addresses, and every base takes a register.
+        if (in == Dim::Lane && bit + run == bits && !facts.multiplies &&
+            coversNextBits(layout, out, first << run, layout.inputBits(Dim::Warp)))
+          number = laneAlone();
         Value term = bit ? Value(arith::ShRUIOp::create(b, number, i32(bit))) : number;
         if (bit + run < bits || in == Dim::Lane)
           term = arith::AndIOp::create(b, term, i32(span));
@@ -65,6 +80,16 @@ Value ThreadCode::placePart(const LinearLayout &layout, Dim out) {
     sum = i32(0);
   known.push_back({layout, sum});
   return sum;
+}
+
+Value ThreadCode::laneAlone() {
+  if (!state.laneAlone) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(state.prologueEnd);
+    Value number = target.laneNumber(b);
+    state.laneAlone = number ? number : state.lane;
+  }
+  return state.laneAlone;
 }
 
 Value ThreadCode::coordinate(const LinearLayout &layout, int64_t reg, Dim out) {

@@ -182,7 +182,8 @@ void SourceFacts::lookAt(Operation *op, const GlobalOrder &order) {
         siteOf[op] = sites.ofPrint(op, {print.getPrefix(), print.getHex(), print.getValues(), print.getIsSigned()});
       })
       .Case([&](AllocOp alloc) { sharedAlignment = alloc.getScratch() ? sharedAlignment : memoryAlignment; })
-      .Case([&](DotSharedOp) { publishes = true; })
+      .Case([&](DotSharedOp) { publishes = multiplies = true; })
+      .Case<MatrixDotOp, DotOp>([&](auto) { multiplies = true; })
       .Case([&](GlobalLoadOp load) {
         if (!divergent.contains(op) && order.mustAgree(load))
           agreeing.insert(op);

@@ -47,6 +47,7 @@ struct ThreadState {
   mlir::LLVM::LLVMFuncOp entry;
   mlir::Operation *prologueEnd = nullptr; ///< what is made once goes before it
   mlir::Value thread, lane, warp;         ///< i32
+  mlir::Value laneAlone;                  ///< the lane by the chip's own register, once it is asked for
   /// By hash and output of a layout: what the lane and warp numbers add there.
   std::map<std::pair<uint64_t, layout::Dim>, std::vector<std::pair<layout::LinearLayout, mlir::Value>>> parts;
   std::map<uint64_t, mlir::Value> owners; ///< by the bits of the thread's number that must be 0
@@ -112,6 +113,7 @@ protected:
   //===-- Who holds what: Places.cpp -----------------------------------------------------------------------------===//
   /// What the lane and warp numbers add to the input `out` of the layout: i32, made once at the function's start.
   Value placePart(const LinearLayout &layout, Dim out);
+  Value laneAlone();
   /// The coordinate along `out` of a register.
   Value coordinate(const LinearLayout &layout, int64_t reg, Dim out);
   static int64_t registerPart(const LinearLayout &layout, int64_t reg, Dim out);
