@@ -41,6 +41,7 @@ Window &Communicator::registerWindow(const std::vector<uint64_t> &addresses, uin
   window->name = name;
   window->size = sizeBytes;
   window->starts = addresses;
+  window->addresses = addresses;
   window->shifts.assign(size_t(ranks()), 0);
   auto check = [&] { checkWindow(addresses, devices.size(), sizeBytes); };
   if (processGroup) {
@@ -103,6 +104,7 @@ void Communicator::importWindow(Window &window) const {
     return own.encode();
   });
   window.imports.resize(size_t(ranks()));
+  window.addresses.assign(size_t(ranks()), own.start);
   processGroup->agree([&] {
     for (int rank = 0; rank < ranks(); ++rank) {
       if (rank == firstRank)
@@ -111,7 +113,8 @@ void Communicator::importWindow(Window &window) const {
       WindowPart part = WindowPart::decode(messages[size_t(rank)], window.size, sender);
       Buffer &import = window.imports[size_t(rank)];
       import = device.importMemory(part.range.memory, fmt::format("{} of rank {}", window.title(), rank));
-      window.shifts[size_t(rank)] = import.address() + part.range.offset - part.start;
+      window.addresses[size_t(rank)] = import.address() + part.range.offset;
+      window.shifts[size_t(rank)] = window.addresses[size_t(rank)] - part.start;
     }
     return "";
   });

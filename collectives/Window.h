@@ -17,6 +17,9 @@ public:
   /// For messages: `window `x`` or `window 3`.
   std::string title() const;
   uint64_t sizeBytes() const { return size; } ///< of each rank
+  /// Where the memory of a rank begins, as the devices of this process address it. Undefined when it is no longer
+  /// registered.
+  uint64_t address(int rank) const { return addresses[size_t(rank)]; }
   bool isRegistered() const { return registered; }
 
 private:
@@ -30,9 +33,10 @@ private:
   size_t number = 0; ///< of the group's windows, the same on all ranks
   std::string name;
   uint64_t size = 0;
-  std::vector<uint64_t> starts; ///< by rank of this process, as it addresses it
-  std::vector<Buffer> imports;  ///< of processes: the allocations of the others; that of this rank is empty
-  std::vector<uint64_t> shifts; ///< by rank: CollectiveGroups::shift of operands in this window
+  std::vector<uint64_t> starts;    ///< by rank of this process, as it addresses it
+  std::vector<Buffer> imports;     ///< of processes: the allocations of the others; that of this rank is empty
+  std::vector<uint64_t> addresses; ///< by rank
+  std::vector<uint64_t> shifts;    ///< by rank: CollectiveGroups::shift of operands in this window
   bool registered = false;
 };
 
