@@ -42,8 +42,8 @@ void Communicator::agreeOn(const Plan &plan, const std::string &key, const Opera
           fmt::format("`{}` reaches into the operands of other ranks where they lie, and these are in other "
                       "processes",
                       plan.algorithm->name),
-          {"register the operands as windows, and plan with `windows = true`",
-           "or plan with `direct = false`, or name another algorithm"});
+          {"operands in windows are reached: Communicator::registerWindow, `heddle bench --registered`",
+           "or plan without `direct`, or name another algorithm"});
     return key;
   });
   for (int rank = 1; rank < ranks(); ++rank)
