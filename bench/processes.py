@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Ranks in processes beside ranks in one process, on GPUs or the host: which ways of sharing memory work, whether every
-collective is right, times of both (and of NCCL in one process, where its library is found), and how soon a killed rank
-ends the others. Exit code 1 when anything is wrong."""
+collective is right, with operands anywhere and in windows, times of all (and of NCCL in one process, where its library is
+found), and how soon a killed rank ends the others. Exit code 1 when anything is wrong."""
 import argparse
 import csv
 import io
+import itertools
 import os
 import signal
 import subprocess
@@ -42,12 +43,13 @@ def check_right(options):
     """Every collective in processes; the number of faults."""
     faults = 0
     for collective in COLLECTIVES:
-        for kind in ("f32", "bf16"):
+        for kind, extra in itertools.product(("f32", "bf16"), ([], ["--registered"])):
             result = run([options.heddle, "bench", collective, "-b", "4", "-e", "16M", "-f", "16", "-d", kind, "-n", "3",
-                          "-c", "2", "--device", options.device, "--processes", str(options.ranks), "--csv"])
+                          "-c", "2", "--device", options.device, "--processes", str(options.ranks), "--csv",
+                          *extra])
             wrong = sum(int(row["out_wrong"]) + int(row["in_wrong"]) for row in rows(result))
             faults += result.returncode != 0
-            print(f"{collective} {kind}: {len(rows(result))} sizes, {wrong} wrong elements")
+            print(f"{collective} {kind}{' in windows' if extra else ''}: {len(rows(result))} sizes, {wrong} wrong elements")
     return faults
 
 
@@ -56,18 +58,19 @@ def measure(options):
     common = [options.heddle, "bench", "all-reduce", "-b", first, "-e", last, "-f", factor, "-n", "20", "-w", "5", "-G",
               str(options.graphs), "-c", "1", "--device", options.device, "--csv"]
     processes = run(common + ["--processes", str(options.ranks)])
+    registered = run(common + ["--processes", str(options.ranks), "--registered"])
     one = run(common + ["--devices", str(options.ranks)])
     nccl = None
     if options.device == "cuda" and not options.skip_nccl:
         nccl = run(common + ["--devices", str(options.ranks), "--peer", "nccl"])
         nccl = None if nccl.returncode else rows(nccl)
-    print("\nall-reduce, p50 in us\n      bytes  processes  one process  ratio       nccl  algorithms")
-    for number, (ours, beside) in enumerate(zip(rows(processes), rows(one))):
-        p50, beside_p50 = float(ours["out_p50_us"]), float(beside["out_p50_us"])
+    print("\nall-reduce, p50 in us\n      bytes  processes  in windows  one process  ratios            nccl  algorithms")
+    for number, (ours, window, beside) in enumerate(zip(rows(processes), rows(registered), rows(one))):
+        p50, window_p50, beside_p50 = (float(each["out_p50_us"]) for each in (ours, window, beside))
         peer = f"{float(nccl[number]['out_nccl_p50_us']):10.2f}" if nccl else "         -"
-        print(f"{ours['size']:>11}  {p50:9.2f}  {beside_p50:11.2f}  {p50 / beside_p50:5.2f} {peer}  {ours['algo']} / "
-              f"{beside['algo']}")
-    return processes.returncode or one.returncode
+        print(f"{ours['size']:>11}  {p50:9.2f}  {window_p50:10.2f}  {beside_p50:11.2f}  {p50 / beside_p50:5.2f}  "
+              f"{window_p50 / beside_p50:5.2f} {peer}  {ours['algo']} / {window['algo']} / {beside['algo']}")
+    return processes.returncode or registered.returncode or one.returncode
 
 
 def kill_a_rank(options):

@@ -24,6 +24,7 @@ public:
 
 private:
   friend class Communicator;
+  friend struct WindowTestAccess;
   /// Whether a range lies in the window's memory of the rank of this process with that index.
   bool holds(size_t local, uint64_t address, uint64_t sizeBytes) const {
     uint64_t start = starts[local];
