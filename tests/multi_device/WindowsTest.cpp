@@ -2,6 +2,7 @@
 // Windows: direct algorithms whose operands are in other processes give the bits of the reference, and what happens
 // when a rank dies, is silent, or registers something else.
 #include "runtime/Stream.h"
+#include "runtime/processes/Frame.h"
 #include "support/TestError.h"
 #include "tests/multi_device/RankRun.h"
 
@@ -339,6 +340,73 @@ TEST_F(Windows, ADeathDuringRegistrationIsNamed) {
       EXPECT_CONTAINS(text, "3 " + dead);
       EXPECT_CONTAINS(text, "then error: " + dead);
     }
+  }
+}
+
+/// The first step of a registration as a rank takes it, then `then`, in place of the rest.
+void registerByHand(Communicator &group, const std::function<void(Neighbours &)> &then) {
+  Neighbours &all = group.processes()->neighbours();
+  all.exchange(FieldWriter().number(0).text("window 0 `x` of 4096 bytes").bytes, {}, 20);
+  then(all);
+}
+
+TEST_F(Windows, ADeathBetweenTheStepsIsNamed) {
+  TestProcesses processes(3, [](const TestRank &self) {
+    auto group = join(self, 3600, 3600);
+    OpenResources before = OpenResources::count();
+    if (self.rank == 2)
+      registerByHand(*group, [](Neighbours &) { ::raise(SIGKILL); });
+    try {
+      Shared(*group, self.rank, 4096, "x");
+    } catch (const Error &error) {
+      self.say(error.what());
+    }
+    // The thread that has heard of the death may still copy, for which freed memory waits.
+    size_t mappings = OpenResources::count().sharedMappings;
+    for (int turn = 0; turn < 1000 && mappings != before.sharedMappings; ++turn) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      mappings = OpenResources::count().sharedMappings;
+    }
+    self.say(std::to_string(mappings - before.sharedMappings) + " mappings");
+  });
+  for (int rank : {0, 1})
+    EXPECT_EQ(processes.finish(rank), "rank 2 (host:2, pid " + std::to_string(processes.pid(2)) +
+                                          ") is gone: its process ended or closed its connection without leaving the "
+                                          "group\n0 mappings\n");
+}
+
+// What a rank sends is checked before anything of it is mapped.
+TEST_F(Windows, ARankThatSendsSomethingElseIsTold) {
+  struct Part {
+    uint64_t kind, wholeBytes, offset;
+    const char *words;
+  };
+  for (const Part &part :
+       {Part{0, 4096, 1, "sent memory of 4096 bytes for a window of 4096 bytes from byte 1 on"},
+        Part{0, uint64_t(1) << 40, 0, "sent a memory file of 8192 bytes, announced were 1099511627776"},
+        Part{9, 4096, 0, "rank 1 (host:1, pid "}}) {
+    TestProcesses processes(2, [&](const TestRank &self) {
+      auto group = join(self);
+      OpenResources before = OpenResources::count();
+      auto work = [&] {
+        if (self.rank == 0)
+          return void(Shared(*group, 0, 4096, "x"));
+        registerByHand(*group, [&](Neighbours &all) {
+          Buffer mine = group->allocate(1, 8192);
+          ExportedMemory exported = group->device(1)->exportMemory(mine);
+          FieldWriter fields;
+          fields.number(part.kind).number(part.wholeBytes).text("").number(part.offset).number(4096);
+          all.exchange(FieldWriter().number(0).text(fields.bytes).bytes, {exported.file.get()}, 20);
+          all.exchange(FieldWriter().number(0).text("").bytes, {}, 20);
+        });
+      };
+      sayError(self, *group, work);
+      OpenResources after = OpenResources::count();
+      self.say(std::to_string(after.files - before.files) + " files more");
+    });
+    std::string text = processes.finish(0);
+    EXPECT_CONTAINS(text, part.words);
+    EXPECT_CONTAINS(text, "\nthen\n");
   }
 }
 
