@@ -8,6 +8,7 @@ import csv
 import io
 import itertools
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -24,6 +25,7 @@ def arguments():
     parser.add_argument("--sizes", default="1K:256M:4", help="first:last:factor")
     parser.add_argument("--graphs", type=int, default=50, help="replays of graphs; 0: call by call")
     parser.add_argument("--skip-nccl", action="store_true")
+    parser.add_argument("--register-as", help=argparse.SUPPRESS)
     return parser.parse_args()
 
 
@@ -73,6 +75,41 @@ def measure(options):
     return processes.returncode or registered.returncode or one.returncode
 
 
+def register_memory(options):
+    """All-reduces on memory of PyTorch's allocator and of Heddle's, in windows; on the host of Heddle's alone."""
+    address = f"unix:@heddle-bench-{os.getpid()}"
+    ranks = [subprocess.Popen([sys.executable, __file__, "--ranks", str(options.ranks), "--device", options.device,
+                               "--register-as", f"{rank}:{address}"], stdout=subprocess.PIPE, text=True)
+             for rank in range(options.ranks)]
+    said = [rank.communicate(timeout=300)[0].strip() for rank in ranks]
+    print("\nwindows of Python: " + "; ".join(said))
+    return sum(rank.returncode != 0 for rank in ranks)
+
+
+def register_as(options):
+    """One rank of the above."""
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "python"))
+    from heddle.collectives import Communicator
+    number, address = options.register_as.split(":", 1)
+    rank, total, right = int(number), options.ranks * (options.ranks + 1) / 2, 0
+    with Communicator.connect(address, rank, options.ranks, device=f"{options.device}:{rank}") as group:
+        for count in (1 << 18, (16 << 18) + 5):
+            windows = [group.allocate_window(8 * count)]
+            arrays = [windows[0].array(count), windows[0].array(count, offset=4 * count)]
+            if options.device != "host":
+                import torch
+                arrays += [torch.empty(count, device=arrays[0].device) for _ in range(2)]
+                windows += [group.register(each) for each in arrays[2:]]
+            for x, out in zip(arrays[::2], arrays[1::2]):
+                x[:] = rank + 1
+                group.all_reduce(x, out=out, algorithm="two_shot_direct", registered=True)
+                right += bool((out == total).all())
+            for window in windows:
+                window.deregister()
+    print(f"rank {rank}: {right} of {len(arrays)} right")
+    return right != len(arrays)
+
+
 def kill_a_rank(options):
     """Ends rank 1 while calls run; how long until all is over, the parent's own waiting included."""
     bench = subprocess.Popen([options.heddle, "bench", "all-reduce", "-b", "1K", "-n", "100000", "-e", "64M", "-f", "2", "-c",
@@ -91,8 +128,10 @@ def kill_a_rank(options):
 
 def main():
     options = arguments()
+    if options.register_as:
+        return int(register_as(options))
     print(run([options.heddle, "doctor", "--processes", str(options.ranks)]).stdout)
-    return int(bool(check_right(options) + measure(options) + kill_a_rank(options)))
+    return int(bool(check_right(options) + measure(options) + register_memory(options) + kill_a_rank(options)))
 
 
 if __name__ == "__main__":

@@ -89,10 +89,10 @@ public:
   /// memory that is freed or cannot be exported on one of them, and with both values for sizes that differ; then
   /// nothing is registered. As prepare for ranks that do not come, and for those that do something else.
   Window &registerWindow(const std::vector<uint64_t> &addresses, uint64_t sizeBytes, const std::string &name = "");
-  /// Collective, as registerWindow: waits for this group's work, and returns when no rank has the memory mapped any
-  /// more; it may be freed then. Graphs with collectives in the window must have run. After a failure of the group,
-  /// which is thrown, this rank has let go of the memory of the others. Without it the window ends with the
-  /// communicator. Throws Error{Input} for a window of another group, and for one that was deregistered.
+  /// Collective, as registerWindow: waits for this group's work, and returns when the memory may be freed: no rank uses
+  /// it, nor has it mapped by a handle (SharingKind). Graphs with collectives in the window must have run. After a
+  /// failure of the group, which is thrown, this rank has let go of the memory of the others. Without it the window
+  /// ends with the communicator. Throws Error{Input} for a window of another group, and for one that was deregistered.
   void deregister(Window &window);
 
   /// Puts the collective into the stream of `rank`; returns at once. `operands` are the arguments behind the

@@ -111,6 +111,7 @@ void Communicator::importWindow(Window &window) const {
         continue;
       std::string sender = processGroup->describe(rank);
       WindowPart part = WindowPart::decode(messages[size_t(rank)], window.size, sender);
+      window.hasHandles |= part.range.memory.kind == SharingKind::CudaHandle;
       Buffer &import = window.imports[size_t(rank)];
       import = device.importMemory(part.range.memory, fmt::format("{} of rank {}", window.title(), rank));
       window.addresses[size_t(rank)] = import.address() + part.range.offset;
@@ -122,6 +123,7 @@ void Communicator::importWindow(Window &window) const {
 
 void Communicator::deregister(Window &window) {
   std::lock_guard one(preparing);
+  std::shared_ptr<void> allowed = devices.front()->allowInCaptures();
   bool isOwn = false;
   for (const auto &known : windows)
     isOwn |= known.get() == &window;
@@ -149,7 +151,10 @@ void Communicator::deregister(Window &window) {
   }
   if (failure)
     std::rethrow_exception(failure);
-  together([] {}); // now no rank has this rank's memory mapped
+  together([&] { // then no rank uses this rank's memory
+    if (window.hasHandles)
+      devices[0]->finishFreeing();
+  });
 }
 
 void Communicator::checkWindows(const OperandWindows &given) const {

@@ -38,6 +38,7 @@ private:
   std::vector<Buffer> imports;     ///< of processes: the allocations of the others; that of this rank is empty
   std::vector<uint64_t> addresses; ///< by rank
   std::vector<uint64_t> shifts;    ///< by rank: CollectiveGroups::shift of operands in this window
+  bool hasHandles = false;         ///< some were imported by a handle, and their owners must not free them before
   bool registered = false;
 };
 

@@ -294,8 +294,8 @@ HEDDLE_API heddle_status heddle_communicator_allocate(heddle_communicator commun
  * null. Since version 4. */
 HEDDLE_API heddle_status heddle_window_register(heddle_communicator communicator, uint64_t address, uint64_t size_bytes,
                                                 const char *name, heddle_window *window);
-/* Collective. Waits for the communicator's work; when it returns, no rank has the memory mapped any more. Collectives
- * in the window are HEDDLE_INPUT from then on. Releasing the handle does not do this: the window lasts as long as the
+/* Collective. Waits for the communicator's work; when it returns, the memory may be freed. Collectives in
+ * the window are HEDDLE_INPUT from then on. Releasing the handle does not do this: the window lasts as long as the
  * communicator then. Since version 4. */
 HEDDLE_API heddle_status heddle_window_deregister(heddle_window window);
 

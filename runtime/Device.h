@@ -73,6 +73,9 @@ public:
   /// Memory of another process's device, as this device addresses it, until the buffer goes. What `memory` says is
   /// checked as far as the system lets it be. Throws Error{Environment} where it cannot be mapped.
   Buffer importMemory(const ExportedMemory &memory, const std::string &name);
+  /// Returns when memory whose buffers are gone has been given back to the driver: waits for the streams of its
+  /// devices.
+  virtual void finishFreeing() {}
   /// The same for the same piece of hardware in every process; empty for devices that are a program.
   virtual std::string hardwareId() const { return ""; }
 

@@ -6,7 +6,7 @@ import ctypes
 from typing import Any
 
 from ._arrays import _BY_TYPESTR, _TYPES, DType, Memory, Shape, count_of, element_type, shape_of, size_of, torch_dtype
-from ._library import Handle, InputError, c_text, library, unsigned
+from ._library import Error, Handle, InputError, c_text, library, unsigned
 
 _BIT_PATTERNS = {1: "|u1", 2: "<i2"}  # of types that the array interface lacks
 
@@ -66,12 +66,18 @@ class Window:
         return tensor if has_type else tensor.view(torch_dtype(name))
 
     def deregister(self) -> None:
-        """Collective: waits for the group's calls; then no rank has the memory mapped any more. Arrays over the window keep
-        their memory."""
-        self._group._forget(self)
+        """Collective: waits for the group's calls; then no rank reaches the memory any more. Arrays over the window keep it."""
+        if not self.is_registered:
+            raise InputError("the window is not registered", ["a window is deregistered once, on every rank"])
         lib = library()
-        lib.check(lib.window_deregister(self._handle))
-        self._handle.close()
+        try:
+            lib.check(lib.window_deregister(self._handle))
+        except InputError:  # another rank does something else: the window stays
+            raise
+        except Error:  # the group has failed, and the memory of the others is not mapped any more
+            self._group._forget(self)
+            raise
+        self._group._forget(self)
 
     def _holds(self, memory: Memory) -> bool:
         return self.is_registered and self.address <= memory.address and \

@@ -342,13 +342,12 @@ class Communicator:
         return window
 
     def _forget(self, window: Window) -> None:
-        """What was prepared for a window that ends."""
-        if window not in self._windows:
-            raise InputError("the window is not registered", ["a window is deregistered once, on every rank"])
+        """A window that has ended, and what was prepared for it."""
         with self._lock:
             for key in [each for each in self._collectives if len(each) > 7 and each[7] and window in each[7]]:
                 self._collectives.pop(key).close()
         self._windows.remove(window)
+        window._handle.close()
 
     def _windows_of(self, *arrays: Tuple[str, Memory]) -> Tuple[Window, ...]:
         """The first window of each that holds it."""

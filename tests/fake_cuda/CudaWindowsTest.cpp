@@ -142,6 +142,25 @@ TEST(CudaWindows, InAllocationsOfOthersAtAnyOffset) {
     EXPECT_EQ(processes.finish(rank), marks(rank, 3) + marks(rank, 3) + nothingLeft);
 }
 
+// Memory must not be freed while another process has its handle open, and that is closed only when streams are idle.
+TEST(CudaWindows, HandlesAreClosedWhenTheWindowEnds) {
+  TestProcesses processes(2, [=](const TestRank &self) {
+    Rank rank(self);
+    {
+      Buffer buffer = rank.device->allocate(piece, "x");
+      Window &window = rank.group->registerWindow({buffer.address()}, piece);
+      std::unique_ptr<Stream> other = rank.device->createStream();
+      other->beginCapture(); // no moment for what may wait
+      rank.group->deregister(window);
+      self.say(std::to_string(fakeCuda().count("cuIpcCloseMemHandle")) + " closed");
+      other->endCapture();
+    }
+    rank.sayWhatIsLeft();
+  });
+  for (int rank : {0, 1})
+    EXPECT_EQ(processes.finish(rank), std::string("1 closed\n") + nothingLeft);
+}
+
 // Ranks whose memory crosses in different ways make one window.
 TEST(CudaWindows, InMappedMemoryOfOthers) {
   TestProcesses processes(2, [=](const TestRank &self) {
