@@ -276,12 +276,13 @@ std::vector<Buffer> Communicator::describeWindows(const Protocol &protocol, cons
 
 Error Communicator::differenceError(const Operation &mine, const Operation *theirs, uint64_t number, int rank,
                                     const std::string &who) const {
+  auto keyOf = [](const Operation &each) { return each.key.empty() ? planKey(each.plan()) : each.key; };
   std::vector<std::string> notes = {"every rank of a group launches the same operations in the same order",
-                                    "plan of this rank: " + planKey(mine.plan())};
+                                    "plan of this rank: " + keyOf(mine)};
   std::string other = "something that this rank has not prepared";
   if (theirs) {
     other = fmt::format("`{}` ({})", theirs->name(), theirs->plan().algorithm->name);
-    notes.push_back("plan of the other: " + planKey(theirs->plan()));
+    notes.push_back("plan of the other: " + keyOf(*theirs));
   }
   return inputError(fmt::format("launch {} of rank {} is `{}` ({}), but {} launched {} there", number, numberOf(rank),
                                 mine.name(), mine.plan().algorithm->name, who, other),

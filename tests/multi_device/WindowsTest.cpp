@@ -297,6 +297,26 @@ TEST_F(Windows, AnOperandOutsideEndsTheGroup) {
     EXPECT_CONTAINS(texts[size_t(rank)], ") ended the group: `all-reduce sum of f32[3000] over 3 ranks`: its output");
 }
 
+// Both have prepared both; at the launch they differ.
+TEST_F(Windows, ALaunchInAnotherWindowIsFound) {
+  TestProcesses processes(2, [](const TestRank &self) {
+    auto group = join(self, 3600);
+    Shared first(*group, self.rank, 12000), second(*group, self.rank, 12000);
+    Communicator::Operation *sums[] = {&group->prepare(directAllReduce(2), "", "", {&first.window, &first.window}),
+                                       &group->prepare(directAllReduce(2), "", "", {&second.window, &second.window})};
+    if (self.rank == 1)
+      std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    DeviceAddress operand = self.rank ? second.buffer : first.buffer;
+    group->launch(*sums[self.rank], self.rank, {operand, operand});
+    group->synchronize();
+  });
+  std::string first = processes.finish(0), second = processes.finish(1);
+  EXPECT_CONTAINS(second, "error: launch 1 of rank 1 is `all-reduce");
+  EXPECT_CONTAINS(second, "input in 1, output in 1\nnote: plan of the other: all-reduce");
+  EXPECT_CONTAINS(second, "input in 0, output in 0\n");
+  EXPECT_CONTAINS(first, "ended the group: launch 1 of rank 1 is `all-reduce");
+}
+
 TEST_F(Windows, ADeregisteredWindowIsRefused) {
   for (const std::string &text : errorsOf(2, [](const TestRank &self, Communicator &group) {
          Shared shared(group, self.rank, 12000, "x");
