@@ -53,9 +53,11 @@ struct CollectiveBenchmark::State {
     nccl = std::make_unique<NcclGroup>(devices);
   }
 
-  /// One rank's buffers. In place, the input lies in `second` where the output's own part is, or the reverse.
+  /// One rank's buffers, or parts of one buffer. In place, the input lies in the second where the output's own part is,
+  /// or the reverse.
   struct Memory {
-    Buffer first, second;
+    std::vector<Buffer> buffers;
+    uint64_t second, secondBytes;
     uint64_t input[2], output[2]; ///< out of place, in place
   };
   void say(const Plan &plan, const char *what) const {
@@ -64,6 +66,8 @@ struct CollectiveBenchmark::State {
   }
   void checkMemory(const Collective &collective) const;
   std::vector<Memory> allocate(const Collective &collective);
+  void registerMemory(); ///< of the ranks of this process; collective
+  void release();        ///< all memory; collective
   /// Place 0 is out of place, 1 in place.
   CollectiveCalls ownCalls(int place);
   CollectiveCalls ncclCalls(const Collective &collective, int place);
@@ -86,6 +90,7 @@ struct CollectiveBenchmark::State {
   std::unique_ptr<Communicator> ownGroup;
   Communicator &group;
   Communicator::Operation *operation = nullptr;
+  Window *window = nullptr;        ///< with request.registered: of `memory`
   std::unique_ptr<NcclGroup> nccl; ///< null when it is not asked for
   std::vector<Memory> memory;      ///< of the ranks of this process
 };
@@ -108,21 +113,41 @@ std::vector<CollectiveBenchmark::State::Memory> CollectiveBenchmark::State::allo
   uint64_t input = uint64_t(c.inputElements()) * size, larger = uint64_t(sizeColumn(c));
   std::vector<Memory> all;
   for (int rank : group.localRanks()) {
-    Memory one{group.device(rank)->allocate(std::max<uint64_t>(1, input), "input"),
-               group.device(rank)->allocate(std::max<uint64_t>(1, larger), "output"),
-               {},
-               {}};
-    group.stream(rank).fill(one.first, 0);
-    group.stream(rank).fill(one.second, 0);
+    Memory one{{}, 0, std::max<uint64_t>(1, larger), {}, {}};
+    uint64_t first = (std::max<uint64_t>(1, input) + 255) / 256 * 256;
+    if (request.registered) {
+      one.buffers.push_back(group.allocate(rank, first + one.secondBytes, "input and output"));
+      one.second = one.buffers[0].address() + first;
+    } else {
+      one.buffers.push_back(group.device(rank)->allocate(std::max<uint64_t>(1, input), "input"));
+      one.buffers.push_back(group.device(rank)->allocate(one.secondBytes, "output"));
+      one.second = one.buffers[1].address();
+    }
+    for (const Buffer &buffer : one.buffers)
+      group.stream(rank).fill(buffer, 0);
     uint64_t own = uint64_t(rank) * part;
-    one.input[0] = one.first.address();
-    one.output[0] = one.second.address();
-    one.input[1] = one.second.address() + (c.kind == CollectiveKind::AllGather ? own : 0);
-    one.output[1] = one.second.address() + (c.kind == CollectiveKind::ReduceScatter ? own : 0);
+    one.input[0] = one.buffers[0].address();
+    one.output[0] = one.second;
+    one.input[1] = one.second + (c.kind == CollectiveKind::AllGather ? own : 0);
+    one.output[1] = one.second + (c.kind == CollectiveKind::ReduceScatter ? own : 0);
     all.push_back(std::move(one));
   }
   group.synchronize();
   return all;
+}
+
+void CollectiveBenchmark::State::registerMemory() {
+  std::vector<uint64_t> addresses;
+  for (const Memory &one : memory)
+    addresses.push_back(one.buffers[0].address());
+  window = &group.registerWindow(addresses, memory[0].buffers[0].sizeBytes(), "input and output");
+}
+
+void CollectiveBenchmark::State::release() {
+  if (window)
+    group.deregister(*window);
+  window = nullptr;
+  memory.clear();
 }
 
 CollectiveCalls CollectiveBenchmark::State::ownCalls(int place) {
@@ -175,7 +200,7 @@ void CollectiveBenchmark::State::checkPlace(const Check &given, int place, const
     const Memory &own = memory[local];
     const std::string &input = given.inputs[size_t(ranks[local])];
     Stream &stream = *calls.streams[local];
-    stream.fill(own.second, 0xA5);
+    stream.fill(own.second, 0xA5, own.secondBytes);
     if (!input.empty())
       stream.copyToDevice(own.input[place], input.data(), input.size());
   }
@@ -229,7 +254,9 @@ CollectiveBenchmark::CollectiveBenchmark(BenchmarkRequest request) {
     throw inputError(fmt::format("{} iterations, {} to warm up, {} checks, {} replays: there is at least one iteration",
                                  request.iterations, request.warmup, request.checks, request.graphReplays));
   checkPeer(request);
-  request.plan.direct = !request.processes; // their operands are in other processes
+  // Operands in other processes are reached only where they are in windows.
+  request.plan.direct = !request.processes || request.registered;
+  request.plan.windows = request.processes && request.registered;
   if (request.processes) {
     joinProcesses(std::move(request));
     return;
@@ -247,6 +274,8 @@ void CollectiveBenchmark::joinProcesses(BenchmarkRequest request) {
   std::unique_ptr<Bootstrap> bootstrap = makeBootstrap(*request.processes);
   HostSurvey survey(*bootstrap, request.hosts);
   std::shared_ptr<Device> device = openDeviceOfRank(request.driver, bootstrap->rank());
+  if (!survey.isOneHost() && request.registered)
+    throw inputError("`--registered` is for ranks of one host", {"leave it out: between hosts copies are staged"});
   if (!survey.isOneHost()) {
     severalHosts = std::make_unique<HostBenchmark>(*bootstrap, device, survey, std::move(request));
     return;
@@ -299,8 +328,11 @@ BenchmarkRow CollectiveBenchmark::measure(int64_t bytes) {
   row.plan = makePlan(collective, state->group.device(rank())->chip(), options);
   state->checkMemory(collective);
   state->say(row.plan, "compiling");
-  state->operation = &state->group.prepare(row.plan);
-  state->memory = state->allocate(collective);
+  if (request.registered)
+    state->memory = state->allocate(collective), state->registerMemory();
+  state->operation = &state->group.prepare(row.plan, "", "", {state->window, state->window});
+  if (!request.registered)
+    state->memory = state->allocate(collective);
   if (request.links)
     row.links = state->countLinks();
   state->say(row.plan, "timing");
@@ -319,7 +351,7 @@ BenchmarkRow CollectiveBenchmark::measure(int64_t bytes) {
   if (state->group.processes())
     for (BenchmarkTimes *times : {&row.outOfPlace, &row.inPlace})
       gatherWrong(state->gatherer(), *times);
-  state->memory.clear();
+  state->release();
   return row;
 }
 

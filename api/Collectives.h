@@ -72,6 +72,8 @@ struct BenchmarkRequest {
   /// How this process connects to the others, when each rank is a process: it has one rank and one device, by its
   /// number among the processes of its host. `devices` does not count then. Every process asks for the same.
   std::optional<BootstrapOptions> processes;
+  /// Of processes of one host: operands are in a window (collectives/Window.h), so that direct algorithms reach them.
+  bool registered = false;
   HostOptions hosts;      ///< of processes that are, or play, several hosts
   std::string hostModel;  ///< as parseHostModel takes it; empty: measured
   int64_t hostChunks = 0; ///< HostPlanOptions::chunks

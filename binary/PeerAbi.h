@@ -24,6 +24,14 @@ struct PeerGroup {
   uint64_t error;               ///< address of this rank's PeerError
 };
 
+/// What a kernel of a collective finds at its argument `group`.
+struct CollectiveGroups {
+  PeerGroup arena, staging;
+  /// Of operands in windows: added to the address that a rank tells of operand o, which is the rank's own, it gives the
+  /// address at which this rank's device reaches it; modulo 2^64. Operand 0 is the input, 1 the output.
+  uint64_t shift[2][maxWorldSize];
+};
+
 enum class PeerErrorState : uint32_t {
   Free = 0,    ///< nothing failed since the runtime set it
   Writing = 1, ///< claimed by the one writer
@@ -50,6 +58,7 @@ struct PeerError {
 static_assert(offsetof(PeerGroup, rank) == 0 && offsetof(PeerGroup, worldSize) == 8 &&
               offsetof(PeerGroup, arena) == 16 && offsetof(PeerGroup, abort) == 80 &&
               offsetof(PeerGroup, limitNs) == 88 && offsetof(PeerGroup, error) == 96 && sizeof(PeerGroup) == 104);
+static_assert(offsetof(CollectiveGroups, staging) == sizeof(PeerGroup) && sizeof(CollectiveGroups) == 336);
 static_assert(offsetof(PeerError, state) == 0 && offsetof(PeerError, reason) == 4 && offsetof(PeerError, peer) == 8 &&
               offsetof(PeerError, block) == 12 && offsetof(PeerError, expected) == 16 &&
               offsetof(PeerError, seen) == 24 && offsetof(PeerError, elapsedNs) == 32 &&

@@ -137,7 +137,7 @@ struct Communicator::Protocol {
   std::vector<Kernel> kernels;              ///< by rank
   std::unique_ptr<SymmetricMemory> arena;   ///< Plan::arena
   std::unique_ptr<SymmetricMemory> staging; ///< null when the algorithm stages nothing
-  std::vector<Buffer> groups;               ///< two PeerGroups by rank: of arena and staging
+  std::vector<Buffer> groups;               ///< CollectiveGroups by rank, for operands that are in no windows
 
   const SymmetricMemory &stagingOrArena() const { return staging ? *staging : *arena; }
 };
@@ -153,30 +153,36 @@ void Communicator::checkRanks(const Plan &plan) const {
     throw inputError(fmt::format("a plan for {} ranks in a group of {}", plan.collective.ranks, ranks()));
 }
 
-Communicator::Operation &Communicator::prepare(const Plan &plan, const std::string &name, const std::string &memory) {
-  if (!processGroup)
-    checkRanks(plan);
+Communicator::Operation &Communicator::prepare(const Plan &plan, const std::string &name, const std::string &memory,
+                                               const OperandWindows &given) {
   std::lock_guard one(preparing); // or threads that ask for equal plans at once would get different operations
   std::shared_ptr<void> allowed = devices.front()->allowInCaptures();
   std::string key = planKey(plan) + name + (memory.empty() ? "" : ", memory " + memory);
+  if (given.input && given.output)
+    key += fmt::format(", input in {}, output in {}", given.input->number, given.output->number);
   std::string shared = memory + protocolKey(plan);
   std::shared_ptr<Protocol> protocol;
   {
     std::lock_guard lock(mutex);
     for (const auto &known : operations) {
-      if (known->key == key)
+      if (known->key == key && known->areWindowsOpen())
         return *known;
       if (known->protocol && known->protocol->key == shared)
         protocol = known->protocol;
     }
   }
-  if (processGroup)
-    agreeOn(plan, key);
+  agreeOn(plan, key, given);
   if (!protocol && plan.rounds != 0) {
     protocol = makeProtocol(plan, [&] { return options.kernels->kernelOf(plan); });
     protocol->key = shared;
   }
-  return add(plan, name.empty() ? describe(plan.collective) : name, key, std::move(protocol));
+  std::vector<Buffer> groups;
+  if (given.areGiven() && protocol)
+    together([&] { groups = describeWindows(*protocol, given); });
+  Operation &operation = add(plan, name.empty() ? describe(plan.collective) : name, key, std::move(protocol));
+  operation.windows = given;
+  operation.groups = std::move(groups);
+  return operation;
 }
 
 Communicator::Operation &Communicator::prepare(const Plan &plan, const Package &kernel, const std::string &name) {
@@ -212,7 +218,7 @@ std::shared_ptr<Communicator::Protocol> Communicator::makeProtocol(const Plan &p
   // No rank may send before the inboxes of all are ready.
   together([&] {
     for (int rank : localRanks()) {
-      describeGroup(*protocol, rank);
+      writeGroups(protocol->groups[localIndex(rank)], groupsOf(*protocol, rank), rank);
       Stream &stream = *service[localIndex(rank)];
       if (plan.hasPackets() && plan.packets == PacketForm::Lamport)
         stream.fill(protocol->arena->address(rank) + uint64_t(plan.arena.inbox), 0xFF, uint64_t(plan.inboxBytes()));
@@ -226,11 +232,11 @@ void Communicator::loadKernels(Protocol &protocol, const std::function<Package()
   Package package = kernel();
   for (const auto &device : devices) {
     protocol.kernels.push_back({device->loadModule(package)});
-    protocol.groups.push_back(device->allocate(2 * sizeof(PeerGroup), "collective group"));
+    protocol.groups.push_back(device->allocate(sizeof(CollectiveGroups), "collective group"));
   }
 }
 
-void Communicator::describeGroup(const Protocol &protocol, int rank) const {
+CollectiveGroups Communicator::groupsOf(const Protocol &protocol, int rank) const {
   size_t local = localIndex(rank);
   PeerGroup group{};
   group.rank = uint64_t(rank);
@@ -240,23 +246,43 @@ void Communicator::describeGroup(const Protocol &protocol, int rank) const {
   group.abort = control->address(int(local)) + offsetof(Control, abort);
   group.limitNs = uint64_t(std::clamp(options.deadlineSeconds * 1e9, 1.0, double(maxLimitNs)));
   group.error = control->address(int(local)) + offsetof(Control, error);
-  PeerGroup both[] = {group, group};
+  CollectiveGroups both{group, group, {}};
   for (int peer = 0; peer < ranks(); ++peer)
-    both[1].arena[peer] = protocol.stagingOrArena().address(peer);
-  service[local]->copyToDevice(protocol.groups[local], both);
-  service[local]->synchronize();
+    both.staging.arena[peer] = protocol.stagingOrArena().address(peer);
+  return both;
+}
+
+void Communicator::writeGroups(const Buffer &into, const CollectiveGroups &groups, int rank) const {
+  Stream &stream = *service[localIndex(rank)];
+  stream.copyToDevice(into.address(), &groups, sizeof groups);
+  stream.synchronize();
+}
+
+std::vector<Buffer> Communicator::describeWindows(const Protocol &protocol, const OperandWindows &given) const {
+  std::vector<Buffer> all;
+  const Window *both[] = {given.input, given.output};
+  for (int rank : localRanks()) {
+    CollectiveGroups groups = groupsOf(protocol, rank);
+    for (size_t operand : {0, 1})
+      for (int peer = 0; peer < ranks(); ++peer)
+        groups.shift[operand][peer] = both[operand]->shifts[size_t(peer)];
+    all.push_back(device(rank)->allocate(sizeof groups, "collective group"));
+    writeGroups(all.back(), groups, rank);
+  }
+  return all;
 }
 
 //===-- Launching ------------------------------------------------------------------------------------------------===//
 
 Error Communicator::differenceError(const Operation &mine, const Operation *theirs, uint64_t number, int rank,
                                     const std::string &who) const {
+  auto keyOf = [](const Operation &each) { return each.key.empty() ? planKey(each.plan()) : each.key; };
   std::vector<std::string> notes = {"every rank of a group launches the same operations in the same order",
-                                    "plan of this rank: " + planKey(mine.plan())};
+                                    "plan of this rank: " + keyOf(mine)};
   std::string other = "something that this rank has not prepared";
   if (theirs) {
     other = fmt::format("`{}` ({})", theirs->name(), theirs->plan().algorithm->name);
-    notes.push_back("plan of the other: " + planKey(theirs->plan()));
+    notes.push_back("plan of the other: " + keyOf(*theirs));
   }
   return inputError(fmt::format("launch {} of rank {} is `{}` ({}), but {} launched {} there", number, numberOf(rank),
                                 mine.name(), mine.plan().algorithm->name, who, other),
@@ -313,6 +339,8 @@ void Communicator::launchInto(Operation &operation, int rank, const std::vector<
     throw inputError(fmt::format("`{}` was prepared by another group", operation.name()),
                      {"a group launches what its own `prepare` has returned"});
   try {
+    if (operation.windows.areGiven())
+      checkOperands(operation, rank, operands);
     checkOrder(operation, rank);
     if (!operation.protocol)
       return;
@@ -422,10 +450,10 @@ void Communicator::start(Operation &operation, int rank, const std::vector<Launc
     std::lock_guard lock(mutex);
     tag = launched[local];
   }
-  const Buffer &group = protocol.groups[local];
+  const Buffer &group = (operation.groups.empty() ? protocol.groups : operation.groups)[local];
   launch.arguments = {group,
                       DeviceAddress(protocol.arena->address(rank)),
-                      DeviceAddress(group.address() + sizeof(PeerGroup)),
+                      DeviceAddress(group.address() + offsetof(CollectiveGroups, staging)),
                       DeviceAddress(protocol.stagingOrArena().address(rank)),
                       ScalarBits{uint64_t(rank)},
                       ScalarBits{tag},

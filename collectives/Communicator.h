@@ -4,6 +4,7 @@
 #pragma once
 #include "collectives/KernelSource.h"
 #include "collectives/Plan.h"
+#include "collectives/Window.h"
 #include "runtime/Device.h"
 #include "runtime/Launch.h"
 #include "support/Error.h"
@@ -21,6 +22,7 @@ namespace heddle {
 
 class Device;
 class Event;
+struct CollectiveGroups;
 class LaunchRing;
 class ProcessGroup;
 class Stream;
@@ -64,20 +66,42 @@ public:
   /// The same object for an equal plan of the same name (in messages; empty: describe(collective)). Allocates, and asks
   /// Options::kernels; not to be called while the operation runs. Of processes: collective, except for what was
   /// prepared before; an error of one rank is thrown on all, and the group may go on. Throws Error{Input} with the
-  /// plans of both when two ranks differ, and for direct algorithms, whose addresses mean nothing in another process.
+  /// plans of both when two ranks differ, and for direct algorithms, whose addresses mean nothing in another process
+  /// unless they are in windows.
   /// Operations share protocol memory only with those of an equal `memory`: what does not come in the order of the
   /// streams, such as replays of a graph beside other calls, has to have its own.
-  Operation &prepare(const Plan &plan, const std::string &name = "", const std::string &memory = "");
+  /// With `windows` the operands are in these, at any offset, and of processes a plan with PlanOptions::direct and
+  /// windows may have a direct algorithm; ranks that give different windows get an Error{Input} with the keys of both.
+  Operation &prepare(const Plan &plan, const std::string &name = "", const std::string &memory = "",
+                     const OperandWindows &windows = {});
   /// An operation whose kernel was made from `plan` with other operands (see kernel/CollectiveKernel.h); `name` is for
   /// messages. A new object each time.
   Operation &prepare(const Plan &plan, const Package &kernel, const std::string &name);
+
+  // ---- Windows (Window.h), in CommunicatorWindows.cpp ----
+
+  /// Memory of the device of `rank`, a rank of this process, that can be registered as a window. Not collective. Throws
+  /// as Device::allocate.
+  Buffer allocate(int rank, uint64_t sizeBytes, const std::string &name = "");
+  /// Collective: `sizeBytes` of memory of each rank, which all others map; `addresses` are those of the ranks of this
+  /// process. It is of `allocate`, or memory of any origin that the driver can export: of CUDA what cuMemAlloc and
+  /// cuMemCreate gave, at any offset; of the host only what `allocate` gave. Throws Error{Input} on all ranks for
+  /// memory that is freed or cannot be exported on one of them, and with both values for sizes that differ; then
+  /// nothing is registered. As prepare for ranks that do not come, and for those that do something else.
+  Window &registerWindow(const std::vector<uint64_t> &addresses, uint64_t sizeBytes, const std::string &name = "");
+  /// Collective, as registerWindow: waits for this group's work, and returns when the memory may be freed: no rank uses
+  /// it, nor has it mapped by a handle (SharingKind). Graphs with collectives in the window must have run. After a
+  /// failure of the group, which is thrown, this rank has let go of the memory of the others. Without it the window
+  /// ends with the communicator. Throws Error{Input} for a window of another group, and for one that was deregistered.
+  void deregister(Window &window);
 
   /// Puts the collective into the stream of `rank`; returns at once. `operands` are the arguments behind the
   /// protocol's: input and output for a plain kernel. Their memory outlives the work of all ranks' streams, not only of
   /// this one: a direct algorithm reaches into the operands of its peers, and after a wait that failed a late peer may
   /// still do so when this rank's stream is done. synchronize() waits for all streams. Throws Error{Input} for a rank
-  /// or an operation that the group does not have, when another rank launched something else at this place of the
-  /// order, and what the stream throws; either of the latter ends the waits of the others and fails the group.
+  /// or an operation that the group does not have, an operand outside of its window, a window that is no more, when
+  /// another rank launched something else at this place of the order, and what the stream throws; either of the latter
+  /// ends the waits of the others and fails the group.
   void launch(Operation &operation, int rank, const std::vector<LaunchArgument> &operands);
   /// The same into a stream of the caller's, which may be capturing. Launches of a rank come in the order of the calls,
   /// whatever their streams: each stream waits for the one of before. Those that are captured wait for launches of the
@@ -134,10 +158,16 @@ private:
   int numberOf(int rank) const; ///< for people, in a group of which this one is a part
   std::unique_ptr<SymmetricMemory> symmetricMemory(uint64_t sizeBytes, const char *name, Caching caching) const;
   void together(const std::function<void()> &work) const;
-  void agreeOn(const Plan &plan, const std::string &key) const;
+  void agreeOn(const Plan &plan, const std::string &key, const OperandWindows &given = {}) const;
+  void agreeOnStep(const std::string &step, const std::function<void()> &check) const;
+  void importWindow(Window &window) const;
+  void checkWindows(const OperandWindows &given) const;
+  std::vector<Buffer> describeWindows(const Protocol &protocol, const OperandWindows &given) const;
+  void checkOperands(const Operation &operation, int rank, const std::vector<LaunchArgument> &operands) const;
   std::shared_ptr<Protocol> makeProtocol(const Plan &plan, const std::function<Package()> &kernel);
   void loadKernels(Protocol &protocol, const std::function<Package()> &kernel) const;
-  void describeGroup(const Protocol &protocol, int rank) const;
+  CollectiveGroups groupsOf(const Protocol &protocol, int rank) const;
+  void writeGroups(const Buffer &into, const CollectiveGroups &groups, int rank) const;
   Operation &add(const Plan &plan, const std::string &name, const std::string &key, std::shared_ptr<Protocol> protocol);
   void checkRanks(const Plan &plan) const;
   void checkOrder(const Operation &operation, int rank);
@@ -174,8 +204,9 @@ private:
   std::unique_ptr<LaunchRing> ring;         ///< of processes
   std::atomic<bool> othersChanged = false;  ///< a process has left, or the group of processes has failed
   std::vector<std::unique_ptr<Operation>> operations;
-  std::mutex preparing, mutex;         ///< taken in this order
-  std::deque<const Operation *> order; ///< the launches so far, by their number less `forgotten`
+  std::vector<std::unique_ptr<Window>> windows; ///< by number; under `preparing`
+  std::mutex preparing, mutex;                  ///< taken in this order
+  std::deque<const Operation *> order;          ///< the launches so far, by their number less `forgotten`
   size_t forgotten = 0;
   std::vector<size_t> launched;
   bool failed = false;
@@ -188,10 +219,15 @@ public:
 
 private:
   friend class Communicator;
+  bool areWindowsOpen() const {
+    return !windows.areGiven() || (windows.input->isRegistered() && windows.output->isRegistered());
+  }
   const Communicator *group = nullptr;
   Plan thePlan;
   std::string theName, key;
-  uint64_t hash = 0;                  ///< of plan and name, the same in every process
+  uint64_t hash = 0; ///< of plan, name and windows, the same in every process
+  OperandWindows windows;
+  std::vector<Buffer> groups; ///< CollectiveGroups by rank of this process, of operands in windows; else the protocol's
   std::shared_ptr<Protocol> protocol; ///< shared by the operations of one kernelKey; null when there is nothing to do
 };
 

@@ -27,17 +27,23 @@ void Communicator::together(const std::function<void()> &work) const {
 }
 
 /// What processes prepare must be the same. All see the same keys, and so throw the same error.
-void Communicator::agreeOn(const Plan &plan, const std::string &key) const {
-  if (!processGroup)
-    return checkRanks(plan);
-  std::vector<std::string> keys = processGroup->agree([&] {
+void Communicator::agreeOn(const Plan &plan, const std::string &key, const OperandWindows &given) const {
+  auto check = [&] {
     checkRanks(plan);
-    if (plan.algorithm->direct)
+    if (given.areGiven())
+      checkWindows(given);
+  };
+  if (!processGroup)
+    return check();
+  std::vector<std::string> keys = processGroup->agree([&] {
+    check();
+    if (plan.algorithm->direct && !(plan.windows && given.areGiven()))
       throw inputError(
           fmt::format("`{}` reaches into the operands of other ranks where they lie, and these are in other "
                       "processes",
                       plan.algorithm->name),
-          {"plan with `direct = false`, or name another algorithm"});
+          {"operands in windows are reached: Communicator::registerWindow, `heddle bench --registered`",
+           "or plan without `direct`, or name another algorithm"});
     return key;
   });
   for (int rank = 1; rank < ranks(); ++rank)
@@ -46,6 +52,19 @@ void Communicator::agreeOn(const Plan &plan, const std::string &key) const {
           fmt::format("{} prepares something else than {}", processGroup->describe(rank), processGroup->describe(0)),
           {"the ranks of a group prepare the same collectives in the same order",
            fmt::format("plan of rank 0: {}", keys[0]), fmt::format("plan of rank {}: {}", rank, keys[size_t(rank)])});
+}
+
+/// The same of what processes do with windows.
+void Communicator::agreeOnStep(const std::string &step, const std::function<void()> &check) const {
+  std::vector<std::string> steps = processGroup->agree([&] {
+    check();
+    return step;
+  });
+  for (int rank = 1; rank < ranks(); ++rank)
+    if (steps[size_t(rank)] != steps[0])
+      throw inputError(fmt::format("{} asks for {}, {} for {}", processGroup->describe(rank), steps[size_t(rank)],
+                                   processGroup->describe(0), steps[0]),
+                       {"the ranks of a group register and deregister the same windows in the same order"});
 }
 
 /// When a rank has left before its launch `number`.

@@ -487,6 +487,7 @@ static Plan planWith(PacketForm form, const Collective &collective, const Chip &
   Plan plan;
   plan.collective = collective;
   plan.algorithm = &algorithmFor(collective, chip, options, form);
+  plan.windows = options.windows && plan.algorithm->direct;
   plan.packets = plan.hasPackets() ? form : PacketForm::LL;
   plan.sliceElements =
       plan.algorithm->slices ? divideUp(collective.partElements(), collective.ranks) : collective.partElements();
@@ -604,7 +605,7 @@ std::string kernelKey(const Plan &plan) {
                      c.ranks, fmt::join(c.sources, ","), plan.algorithm->name, plan.blocks, plan.tilesPerRound,
                      plan.tileElements, plan.partsAreRuns() ? "runs" : "rows", plan.streams ? ", streams" : "",
                      plan.rowElements ? fmt::format(", rows of {}", plan.rowElements) : "") +
-         (c.root ? fmt::format(", root {}", c.root) : "") +
+         (c.root ? fmt::format(", root {}", c.root) : "") + (plan.windows ? ", windows" : "") +
          (plan.hasPackets() ? fmt::format(", {}", packetFormName(plan.packets)) : "") +
          (!plan.isGpu() ? "" : fmt::format(", {} of {} units, {} warps", plan.target, plan.computeUnits, plan.warps));
 }

@@ -18,6 +18,7 @@ struct PlanOptions {
   int64_t tilesPerRound = 0; ///< of each block
   int warps = 0;             ///< GPUs: of a block, a power of two up to 32
   bool direct = false;       ///< operands are plain buffers: the plan may choose algorithms that are direct
+  bool windows = false;      ///< of direct algorithms: the operands of other ranks are in windows (Window.h)
   int64_t rowElements = 0;   ///< each tile is one row of so many elements; it overrides the four numbers above
   std::optional<PacketForm> packets = {}; ///< refused when the algorithm or the cut has no such packets
   int computeUnits = 0; ///< GPUs: of each device (Device.h), where all blocks have to run at once; 0: any number
@@ -82,6 +83,7 @@ struct Plan {
   int64_t sliceElements = 0;           ///< elements that tiles cut: of a part, or of a slice
   int epochs = 1;                      ///< per round
   bool streams = false;                ///< outputs go past the caches; a hint
+  bool windows = false;                ///< direct: addresses that peers tell are translated (CollectiveGroups)
   PacketForm packets = PacketForm::LL; ///< of an algorithm with an inbox; Lamport: there is one round
   ArenaLayout arena;
 

@@ -35,7 +35,7 @@
 extern "C" {
 #endif
 
-#define HEDDLE_INTERFACE_VERSION 3
+#define HEDDLE_INTERFACE_VERSION 4
 
 /* ---- Versions and errors ---- */
 
@@ -76,6 +76,7 @@ typedef struct heddle_graph_handle *heddle_graph;               /* work of a str
 typedef struct heddle_text_handle *heddle_text;                 /* text or bytes that a function returned */
 typedef struct heddle_communicator_handle *heddle_communicator; /* a rank of a group of processes */
 typedef struct heddle_collective_handle *heddle_collective;     /* a collective that a communicator has prepared */
+typedef struct heddle_window_handle *heddle_window;             /* memory of all ranks that each of them reaches */
 typedef struct heddle_bundle_handle *heddle_bundle;             /* kernels that `heddle package` has compiled */
 typedef struct heddle_call_handle *heddle_call; /* a kernel of the library that is loaded, for arrays of one shape */
 
@@ -282,6 +283,22 @@ HEDDLE_API heddle_status heddle_communicator_add_bundle(heddle_communicator comm
 /* JSON: rank, size, device, target, computeUnits, sharing, members (rank, device, process). */
 HEDDLE_API heddle_status heddle_communicator_describe(heddle_communicator communicator, heddle_text *json);
 
+/* Memory of the communicator's device that can be registered as a window; `name`, for messages, may be null. Not
+ * collective. Since version 4. */
+HEDDLE_API heddle_status heddle_communicator_allocate(heddle_communicator communicator, uint64_t size_bytes,
+                                                      const char *name, heddle_buffer *buffer);
+/* Collective. Registers `size_bytes` at `address` of every rank, which all others map: memory that
+ * heddle_communicator_allocate gave, or on a GPU any that its driver can export, at any offset. Large collectives whose
+ * operands are in windows access them where they lie (docs/processes.md). Sizes that differ, and memory that one rank
+ * cannot share, are HEDDLE_INPUT on all. The memory stays allocated as long as the window is registered. `name` may be
+ * null. Since version 4. */
+HEDDLE_API heddle_status heddle_window_register(heddle_communicator communicator, uint64_t address, uint64_t size_bytes,
+                                                const char *name, heddle_window *window);
+/* Collective. Waits for the communicator's work; when it returns, the memory may be freed. Collectives in
+ * the window are HEDDLE_INPUT from then on. Releasing the handle does not do this: the window lasts as long as the
+ * communicator then. Since version 4. */
+HEDDLE_API heddle_status heddle_window_deregister(heddle_window window);
+
 enum {                        /* kinds of collectives, of ranks r with inputs x_r; [p] is part p of `count` elements */
        HEDDLE_ALL_REDUCE = 0, /* out_r = reduction of all x */
        HEDDLE_ALL_GATHER = 1, /* out_r[s] = x_s */
@@ -300,6 +317,11 @@ typedef struct {
   int32_t reduction; /* of all-reduce and reduce-scatter, else 0 */
   int32_t root;      /* of a broadcast, else 0 */
   int32_t captured;  /* 1: for streams that are being captured, with memory of its own; 0: for all others */
+  /* Since version 4. The windows in which input and output of every launch are, at any offset, which may be one; both
+   * null: they are anywhere. The same on all ranks. A launch with operands outside is HEDDLE_INPUT and ends the group.
+   */
+  heddle_window input_window;
+  heddle_window output_window;
 } heddle_collective_request;
 
 typedef struct {

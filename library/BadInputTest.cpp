@@ -30,7 +30,9 @@ TEST_F(BadInputTest, HandlesThatAreNone) {
   heddle_graph newGraph = nullptr;
   heddle_communicator newCommunicator = nullptr;
   heddle_collective newCollective = nullptr;
-  heddle_collective_request request = {sizeof request, "f32", nullptr, 4, HEDDLE_ALL_REDUCE, HEDDLE_SUM, 0, 0};
+  heddle_window newWindow = nullptr;
+  heddle_collective_request request = {sizeof request, "f32", nullptr, 4,       HEDDLE_ALL_REDUCE,
+                                       HEDDLE_SUM,     0,     0,       nullptr, nullptr};
   heddle_collective_plan plan = {sizeof plan, nullptr, 0, 0, 0};
   auto noGather = [](const void *, void *, size_t, double, void *) -> int32_t { return 1; };
   int32_t yes = 0;
@@ -107,6 +109,12 @@ TEST_F(BadInputTest, HandlesThatAreNone) {
        [&](void *h) {
          return heddle_communicator_prepare_module(as<heddle_communicator>(h), "", 0, "m", 0, &newCollective);
        }},
+      {"communicator_allocate", "communicator", "a communicator",
+       [&](void *h) { return heddle_communicator_allocate(as<heddle_communicator>(h), 64, "b", &buffer); }},
+      {"window_register", "communicator", "a communicator",
+       [&](void *h) { return heddle_window_register(as<heddle_communicator>(h), 4096, 64, "b", &newWindow); }},
+      {"window_deregister", "window", "a window",
+       [&](void *h) { return heddle_window_deregister(as<heddle_window>(h)); }},
       {"collective_describe", "collective", "a collective",
        [&](void *h) { return heddle_collective_describe(as<heddle_collective>(h), &text); }},
       {"collective_launch_arrays", "collective", "a collective",

@@ -32,7 +32,16 @@ public:
     self.say(std::to_string(status) + ": " + (status ? heddle_error_text() : "no error"));
   }
   heddle_collective_request request(int32_t kind, int64_t count, bool captured = false) const {
-    return {sizeof(heddle_collective_request), "f32", nullptr, count, kind, HEDDLE_SUM, 0, captured ? 1 : 0};
+    return {sizeof(heddle_collective_request),
+            "f32",
+            nullptr,
+            count,
+            kind,
+            HEDDLE_SUM,
+            0,
+            captured ? 1 : 0,
+            nullptr,
+            nullptr};
   }
   Handle<heddle_collective> prepare(const heddle_collective_request &wanted) const {
     Handle<heddle_collective> collective;
@@ -410,6 +419,81 @@ TEST(Communicators, RanksThatDifferAreToldOnAll) {
     EXPECT_CONTAINS(said, "2: rank 1 (host:1, pid ");
     EXPECT_CONTAINS(said, "prepares something else than rank 0 (host:0");
     EXPECT_CONTAINS(said, "\n0: no error\n3\n");
+  }
+}
+
+/// Memory of the communicator's own, in a window.
+struct WindowMemory {
+  WindowMemory(const Rank &rank, uint64_t bytes) {
+    uint64_t size = 0;
+    rank.check(heddle_communicator_allocate(rank.communicator, bytes, "x", &buffer.value));
+    rank.check(heddle_buffer_get(buffer, &address, &size));
+    rank.check(heddle_window_register(rank.communicator, address, bytes, "x", &window.value));
+  }
+  float *floats() const { return reinterpret_cast<float *>(address); }
+  Handle<heddle_buffer> buffer;
+  Handle<heddle_window> window;
+  uint64_t address = 0;
+};
+
+TEST(Communicators, OperandsInWindowsGoDirect) {
+  constexpr int64_t many = 1 << 16;
+  for (int size : {2, 3}) {
+    TestProcesses processes(size, [](const TestRank &self) {
+      Rank rank(self);
+      WindowMemory memory(rank, 2 * many * sizeof(float) + 4096);
+      float *input = memory.floats() + 3 * self.rank, *output = input + many + 16;
+      auto request = rank.request(HEDDLE_ALL_REDUCE, many);
+      request.input_window = request.output_window = memory.window;
+      heddle_collective_plan plan = {sizeof plan, nullptr, 0, 0, 0};
+      rank.check(heddle_communicator_plan(rank.communicator, &request, &plan));
+      self.say(plan.algorithm);
+      auto sum = rank.prepare(request);
+      for (int64_t i = 0; i < many; ++i)
+        input[i] = inputOf(self.rank, 0, i);
+      rank.launch(sum, input, output);
+      rank.launch(sum, output, output); // in place
+      rank.synchronize();
+      size_t wrong = 0;
+      for (int64_t i = 0; i < many; ++i)
+        wrong += output[i] != float(self.size) * sumOf(self.size, 0, i);
+      self.say(std::to_string(wrong) + " wrong");
+      rank.check(heddle_window_deregister(memory.window));
+      rank.sayError(heddle_window_deregister(memory.window));
+      heddle_collective none = nullptr;
+      rank.sayError(heddle_communicator_prepare(rank.communicator, &request, &none));
+      rank.sayError(heddle_collective_launch(sum, nullptr, memory.address, memory.address));
+    });
+    for (int rank = 0; rank < size; ++rank) {
+      std::string text = processes.finish(rank);
+      EXPECT_TRUE(text.starts_with("two_shot_direct\n0 wrong\n2: window `x` was deregistered before\n2: ")) << text;
+      EXPECT_CONTAINS(text, "window `x` was deregistered\n");
+    }
+  }
+}
+
+TEST(Communicators, WindowsOfOneRankAreRefusedOnAll) {
+  TestProcesses processes(2, [](const TestRank &self) {
+    Rank rank(self);
+    std::vector<float> ordinary(100);
+    heddle_window none = nullptr;
+    rank.sayError(heddle_window_register(rank.communicator, uint64_t(ordinary.data()), 400, nullptr, &none));
+    WindowMemory memory(rank, 400);
+    auto request = rank.request(HEDDLE_ALL_REDUCE, 100);
+    if (self.rank == 1)
+      request.input_window = request.output_window = memory.window;
+    heddle_collective place = nullptr;
+    rank.sayError(heddle_communicator_prepare(rank.communicator, &request, &place));
+    request.input_window = memory.window, request.output_window = nullptr; // not collective: refused before
+    rank.sayError(heddle_communicator_prepare(rank.communicator, &request, &place));
+    auto sum = rank.sumOnce(ordinary); // it goes on
+  });
+  for (int rank : {0, 1}) {
+    std::string text = processes.finish(rank);
+    EXPECT_CONTAINS(text, "share: address 0x");
+    EXPECT_CONTAINS(text, "2: rank 1 (host:1, pid ");
+    EXPECT_CONTAINS(text, ") prepares something else than rank 0 (host:0, pid ");
+    EXPECT_CONTAINS(text, "2: `request->output_window` is null, and a window is wanted\n");
   }
 }
 

@@ -37,6 +37,12 @@ struct ArrayPlace {
   bool isResult;
 };
 
+struct WindowObject {
+  static constexpr HandleKind kind = HandleKind::Window;
+  std::shared_ptr<CommunicatorObject> owner;
+  Window *window;
+};
+
 struct CollectiveObject {
   static constexpr HandleKind kind = HandleKind::Collective;
   std::shared_ptr<CommunicatorObject> owner;
@@ -131,7 +137,22 @@ const std::vector<Reduction> reductions = {Reduction::Sum,     Reduction::Produc
 struct Request {
   Plan plan;
   bool isCaptured;
+  OperandWindows windows;
 };
+
+const Window *findWindow(heddle_window window, const char *field, const CommunicatorObject &communicator) {
+  auto object = find<WindowObject>(window, field);
+  if (object->owner.get() != &communicator)
+    throw inputError(fmt::format("`{}` is a window of another communicator", field));
+  return object->window;
+}
+
+OperandWindows readWindows(const heddle_collective_request &request, const CommunicatorObject &communicator) {
+  if (!request.input_window && !request.output_window)
+    return {};
+  return {findWindow(request.input_window, "request->input_window", communicator),
+          findWindow(request.output_window, "request->output_window", communicator)};
+}
 
 Request readRequest(const CommunicatorObject &object, const heddle_collective_request *given) {
   const Communicator &group = *object.group;
@@ -155,8 +176,10 @@ Request readRequest(const CommunicatorObject &object, const heddle_collective_re
   PlanOptions options;
   options.algorithm = request.algorithm ? request.algorithm : "";
   options.computeUnits = group.computeUnits();
+  OperandWindows windows = readWindows(request, object);
+  options.direct = options.windows = windows.areGiven();
   Plan plan = makePlanBeside(object.reservedUnits, collective, object.device->chip(), options);
-  return {plan, request.captured == 1};
+  return {plan, request.captured == 1, windows};
 }
 
 std::vector<ArrayPlace> arraysOf(const Collective &what) {
@@ -310,6 +333,33 @@ heddle_status heddle_communicator_describe(heddle_communicator communicator, hed
   });
 }
 
+heddle_status heddle_communicator_allocate(heddle_communicator communicator, uint64_t size_bytes, const char *name,
+                                           heddle_buffer *buffer) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    requirePointer(buffer, "buffer", "a place for the handle");
+    give(buffer,
+         BufferObject{object->group->allocate(object->group->localRanks().front(), size_bytes, name ? name : "")});
+  });
+}
+
+heddle_status heddle_window_register(heddle_communicator communicator, uint64_t address, uint64_t size_bytes,
+                                     const char *name, heddle_window *window) {
+  return guarded([&] {
+    auto object = find<CommunicatorObject>(communicator, "communicator");
+    requirePointer(window, "window", "a place for the handle");
+    Window &made = object->group->registerWindow({address}, size_bytes, name ? name : "");
+    give(window, WindowObject{object, &made});
+  });
+}
+
+heddle_status heddle_window_deregister(heddle_window window) {
+  return guarded([&] {
+    auto object = find<WindowObject>(window, "window");
+    object->owner->group->deregister(*object->window);
+  });
+}
+
 heddle_status heddle_communicator_plan(heddle_communicator communicator, const heddle_collective_request *request,
                                        heddle_collective_plan *plan) {
   return guarded([&] {
@@ -331,7 +381,8 @@ heddle_status heddle_communicator_prepare(heddle_communicator communicator, cons
     auto object = find<CommunicatorObject>(communicator, "communicator");
     requirePointer(collective, "collective", "a place for the handle");
     Request read = readRequest(*object, request);
-    Communicator::Operation &operation = object->group->prepare(read.plan, "", read.isCaptured ? "captured" : "");
+    Communicator::Operation &operation =
+        object->group->prepare(read.plan, "", read.isCaptured ? "captured" : "", read.windows);
     give(collective, CollectiveObject{object, &operation, read.isCaptured, nullptr, arraysOf(read.plan.collective)});
   });
 }

@@ -61,6 +61,8 @@ const char *wordOf(HandleKind kind) {
     return "bundle";
   case HandleKind::Call:
     return "call";
+  case HandleKind::Window:
+    return "window";
   }
   return "";
 }

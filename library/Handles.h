@@ -23,7 +23,8 @@ enum class HandleKind {
   Communicator,
   Collective,
   Bundle,
-  Call
+  Call,
+  Window
 };
 
 struct PackageObject {

@@ -37,7 +37,9 @@ TEST(Library, StructuresKeepTheirLayout) {
 /// Of interface version 2.
 TEST(Library, StructuresOfCollectivesKeepTheirLayout) {
   EXPECT_EQ(sizeof(heddle_communicator_options), 40u);
-  EXPECT_EQ(sizeof(heddle_collective_request), 48u);
+  EXPECT_EQ(sizeof(heddle_collective_request), 64u);
+  EXPECT_EQ(offsetof(heddle_collective_request, input_window), 48u);
+  EXPECT_EQ(offsetof(heddle_collective_request, output_window), 56u);
   EXPECT_EQ(offsetof(heddle_collective_request, algorithm), 16u);
   EXPECT_EQ(offsetof(heddle_collective_request, count), 24u);
   EXPECT_EQ(offsetof(heddle_collective_request, kind), 32u);

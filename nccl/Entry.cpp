@@ -36,7 +36,9 @@ heddle_collective_request requestFor(const Call &call, bool captured) {
           heddleKind(call.kind),
           reduction,
           0,
-          captured ? 1 : 0};
+          captured ? 1 : 0,
+          nullptr,
+          nullptr};
 }
 
 } // namespace

@@ -99,6 +99,10 @@ ExportedMemory Device::exportAllocation(uint64_t, uint64_t) {
   throw noSharing(*this, SharingKind::MemoryFile);
 }
 
+ExportedRange Device::exportRange(uint64_t, uint64_t) {
+  throw noSharing(*this, SharingKind::MemoryFile);
+}
+
 uint64_t Device::importAllocation(const ExportedMemory &memory, const std::string &) {
   throw noSharing(*this, memory.kind);
 }

@@ -66,9 +66,16 @@ public:
   /// For one process; `buffer` is of allocateShared. The memory lives until the last process has let go of it; of the
   /// kind CudaHandle until its own process frees it, which must not be before the others have.
   ExportedMemory exportMemory(const Buffer &buffer);
+  /// The same of a range of memory of any origin, as of another library: the allocation that holds it goes to the other
+  /// process. Throws Error{Input} where no live allocation of this process holds the range and for memory that cannot
+  /// be exported, as most memory of hosts.
+  virtual ExportedRange exportRange(uint64_t address, uint64_t sizeBytes);
   /// Memory of another process's device, as this device addresses it, until the buffer goes. What `memory` says is
   /// checked as far as the system lets it be. Throws Error{Environment} where it cannot be mapped.
   Buffer importMemory(const ExportedMemory &memory, const std::string &name);
+  /// Returns when memory whose buffers are gone has been given back to the driver: waits for the streams of its
+  /// devices.
+  virtual void finishFreeing() {}
   /// The same for the same piece of hardware in every process; empty for devices that are a program.
   virtual std::string hardwareId() const { return ""; }
 

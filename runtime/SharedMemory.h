@@ -26,4 +26,10 @@ struct ExportedMemory {
   static constexpr size_t mostHandleBytes = 64;
 };
 
+/// An allocation that is exported whole, and where in it the range begins that was asked for.
+struct ExportedRange {
+  ExportedMemory memory;
+  uint64_t offset = 0; ///< bytes
+};
+
 } // namespace heddle

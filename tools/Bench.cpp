@@ -47,6 +47,8 @@ whether its result is right; what fusion saves in HLO modules
   --processes N             ranks, each a process of its own, which this one starts, 1 to 8; instead of --devices
   --bootstrap ADDRESS       this process is one of the ranks: env (started by torchrun, srun), mpi (by mpirun),
                             unix:PATH, unix:@NAME or tcp:ADDRESS:PORT with --rank R --processes N; rank 0 prints
+  --registered              of processes of one host: register the buffers as windows, so that large sizes go direct, as
+                            in one process; default off, as buffers of most programs are
   --hosts M                 of processes on one machine: as many groups of them play hosts, which share no memory
   --transport NAME          between hosts: loopback (unix sockets), tcp or mpi; default what fits
   --host-model A,B,C,D      microseconds and MB/s of a step within a host, then between hosts; default measured
@@ -209,6 +211,12 @@ int benchVerb(BenchVerbRequest &request) {
   if (shows)
     run.progress = showProgress;
   // What can be refused is refused before anything is printed.
+  if (run.registered && !hasProcesses)
+    throw inputError("`--registered` is for ranks that are processes: in one process all operands are reached anyway",
+                     {"give `--processes N` or `--bootstrap`, or leave it out"});
+  if (run.registered && run.hosts.hosts > 1)
+    throw inputError(fmt::format("`--registered` and `--hosts {}`: windows are of ranks of one host", run.hosts.hosts),
+                     {"run `heddle bench` with one of them"});
   checkHosts(request, sizes.back());
   Collective largest = collectiveOfSize(run.kind, run.type, run.reduction, run.devices, sizes.back());
   if (!run.processes && run.hosts.hosts <= 1)
@@ -264,6 +272,7 @@ void addBench(CLI::App &program, VerbAction &action) {
   addInteger("--devices", "--devices", &request->run.devices, 1, 8);
   addInteger("-G,--cudagraph", "--cudagraph", &request->run.graphReplays, 0, 100000);
   addRankOptions(*verb, request->ranks);
+  verb->add_flag("--registered", request->run.registered);
   addInteger("--hosts", "--hosts", &request->run.hosts.hosts, 1, maxHosts);
   verb->add_option_function<std::string>(
       "--transport", [request](const std::string &text) { request->run.hosts.transport = parseTransport(text); });
@@ -291,7 +300,7 @@ void addBench(CLI::App &program, VerbAction &action) {
     for (const char *name :
          {"--minbytes",  "--maxbytes", "--stepbytes", "--stepfactor", "--op",         "--datatype", "--peer",
           "--blocks",    "--warps",    "--tile",      "--round",      "--packets",    "--links",    "--processes",
-          "--bootstrap", "--rank",     "--hosts",     "--transport",  "--host-model", "--chunks"})
+          "--bootstrap", "--rank",     "--hosts",     "--transport",  "--host-model", "--chunks",   "--registered"})
       if (verb->get_option(name)->count() && request->collectiveOption.empty())
         request->collectiveOption = name;
     for (const char *name : {"--hosts", "--transport", "--host-model", "--chunks"})

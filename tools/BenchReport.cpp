@@ -59,6 +59,7 @@ BenchReport::BenchReport(const BenchVerbRequest &request, const Machine &machine
   json["collective"] = request.collective;
   json["devices"] = machine.devices;
   json["processes"] = request.run.processes ? machine.devices.size() : 1;
+  json["registered"] = request.run.registered;
   json["description"] = machine.description;
   if (machine.hosts) {
     json["hosts"] = machine.hosts->hosts;
@@ -88,13 +89,16 @@ BenchReport::BenchReport(const BenchVerbRequest &request, const Machine &machine
 void BenchReport::printHeader(const Machine &machine, const std::vector<int64_t> &sizes) const {
   std::string steps =
       request.factor > 1 ? fmt::format("{} (factor)", request.factor) : fmt::format("{} (bytes)", request.step);
-  std::string text = fmt::format("# heddle {} (LLVM {}): {}\n"
-                                 "# {} ranks{} on {}: {}\n"
-                                 "# minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} validation: {}\n",
-                                 version(), llvmVersion(), request.collective, machine.devices.size(),
-                                 request.run.processes ? ", each a process," : "", request.run.driver,
-                                 machine.description, sizes.front(), request.last ? request.last : request.first, steps,
-                                 request.run.warmup, request.run.iterations, request.run.checks);
+  std::string text =
+      fmt::format("# heddle {} (LLVM {}): {}\n"
+                  "# {} ranks{} on {}: {}\n"
+                  "# minBytes {} maxBytes {} step: {} warmup iters: {} iters: {} validation: {}\n",
+                  version(), llvmVersion(), request.collective, machine.devices.size(),
+                  !request.run.processes   ? ""
+                  : request.run.registered ? ", each a process, operands in windows,"
+                                           : ", each a process,",
+                  request.run.driver, machine.description, sizes.front(), request.last ? request.last : request.first,
+                  steps, request.run.warmup, request.run.iterations, request.run.checks);
   if (machine.hosts)
     text += fmt::format("# {}, joined by {}; model {}\n", machine.hosts->layout, machine.hosts->transport,
                         machine.hosts->model);

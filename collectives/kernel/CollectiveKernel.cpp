@@ -323,6 +323,8 @@ void KernelWriter::exchangeOperands(Value now) {
   SmallVector<Value> addresses;
   for (Value operand : extra)
     addresses.push_back(PtrToIntOp::create(w.b, w.b.getI64Type(), operand));
+  if (plan.windows)
+    loadShifts();
   Value slots = w.offset(arena, w.i64(plan.arena.operands / 8));
   Value met = peer::BlockExchangeOp::create(w.b, w.b.getI1Type(),
                                             isGpu() ? triton::MemSemantic::Relaxed : triton::MemSemantic::Release,

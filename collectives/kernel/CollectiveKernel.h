@@ -62,7 +62,7 @@ private:
   bool streams; ///< Plan::streams
 };
 
-/// Arguments of the protocol: `group` (PeerGroup, binary/PeerAbi.h) and `arena` (this rank's, Plan::arena);
+/// Arguments of the protocol: `group` (CollectiveGroups, binary/PeerAbi.h) and `arena` (this rank's, Plan::arena);
 /// `staging_group` and `staging`, the same for the staging memory, whose addresses stand where a PeerGroup has those of
 /// arenas; `rank` (i64, that of the PeerGroup: known before any memory is read), `tag` (i64, goes into the error
 /// record), `outer` and `inner` (i64, Collective's sizes); then those of `operands`. One kernel serves all plans of one

@@ -10,9 +10,9 @@ using namespace heddle;
 
 TEST(CompileKernel, OfEveryAlgorithmIsPtx) {
   for (const Algorithm *algorithm : allAlgorithms())
-    for (PacketForm packets : {PacketForm::LL, PacketForm::Lamport}) {
+    for (bool isOther : {false, true}) { // packets of Lamport's form, operands in windows
       bool hasPackets = algorithm->inboxSlots(2) > 0;
-      if (!hasPackets && packets == PacketForm::Lamport)
+      if (!hasPackets && !algorithm->direct && isOther)
         continue;
       Collective collective;
       collective.kind = algorithm->kinds[0];
@@ -24,7 +24,8 @@ TEST(CompileKernel, OfEveryAlgorithmIsPtx) {
       PlanOptions options;
       options.algorithm = algorithm->name;
       if (hasPackets)
-        options.packets = packets;
+        options.packets = isOther ? PacketForm::Lamport : PacketForm::LL;
+      options.windows = isOther;
       Package package = compileKernel(makePlan(collective, sm90Chip, options));
       EXPECT_EQ(package.binaryKind, "ptx") << algorithm->name;
       EXPECT_NE(package.binary.find(".entry " + package.entry), std::string::npos) << algorithm->name;

@@ -17,6 +17,16 @@ void KernelWriter::publish() {
   published = true;
 }
 
+// Asked for before the exchange, whose wait they then share.
+void KernelWriter::loadShifts() {
+  shifts.assign(size_t(collective.ranks), {});
+  for (int rank = 0; rank < collective.ranks; ++rank)
+    for (size_t operand = 0; operand < extra.size(); ++operand) {
+      size_t at = offsetof(CollectiveGroups, shift) / sizeof(uint64_t) + operand * maxWorldSize + size_t(rank);
+      shifts[size_t(rank)].push_back(w.load(w.offset(group, w.i64(int64_t(at)))));
+    }
+}
+
 // Every thread receives the packets, which have come: what threads tell each other of them is when, not what. Nobody
 // has sent any of this rank itself.
 SmallVector<Value> KernelWriter::receiveOperands(int rank, Value flag) {
@@ -31,7 +41,10 @@ SmallVector<Value> KernelWriter::receiveOperands(int rank, Value flag) {
                          .getData());
   for (auto [number, own] : llvm::enumerate(extra)) {
     Value low = w.extend(halves[2 * number], 64), high = w.extend(halves[2 * number + 1], 64);
-    Value theirs = IntToPtrOp::create(w.b, own.getType(), w.bitOr(low, w.shiftLeft(high, w.i64(32))));
+    Value address = w.bitOr(low, w.shiftLeft(high, w.i64(32)));
+    if (plan.windows)
+      address = w.add(address, shifts[size_t(rank)][number]);
+    Value theirs = IntToPtrOp::create(w.b, own.getType(), address);
     result.push_back(w.select(isOther, theirs, own));
   }
   return result;

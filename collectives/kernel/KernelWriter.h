@@ -93,6 +93,7 @@ private:
   llvm::SmallVector<mlir::Value> forTile(mlir::ValueRange pointers);
   mlir::Value wholeAccesses(mlir::Value elements);
   mlir::Value lowBits(mlir::ValueRange pointers); ///< or of the parts of addresses that are no multiples of accessBytes
+  void loadShifts();                              ///< plan.windows: `shifts`
   /// What that rank has told of its operands in this exchange; those of the rank itself.
   llvm::SmallVector<mlir::Value> receiveOperands(int rank, mlir::Value flag);
   llvm::SmallVector<mlir::Value> operandsOf(const Rank &rank); ///< as received
@@ -186,7 +187,8 @@ private:
   int barriers = 0;                               ///< in this round so far
   bool published = false;                         ///< since the last barrier
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> operandsByRank; ///< behind an exchange of them
-  mlir::Value tileInBlock;                                          ///< i64: of the tiles of this block in the round
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>> shifts; ///< i64, by rank and operand: CollectiveGroups::shift
+  mlir::Value tileInBlock;                                  ///< i64: of the tiles of this block in the round
   mlir::Value tileInRound;        ///< i64: elements before this tile in the slots of the round
   mlir::Value tileStart;          ///< i64: elements before this tile in the part or slice
   bool isWhole = false;           ///< in the code for tiles that exist in every part or slice

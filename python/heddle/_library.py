@@ -10,7 +10,7 @@ import pathlib
 import threading
 from typing import Any, Iterable, Optional
 
-NEEDED_INTERFACE = 2
+NEEDED_INTERFACE = 4
 
 _p, _s, _z, _i32, _u64 = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int32, ctypes.c_uint64
 _strings = ctypes.POINTER(_s)
@@ -34,7 +34,7 @@ class CommunicatorOptions(ctypes.Structure):
 class CollectiveRequest(ctypes.Structure):
     """`heddle_collective_request`."""
     _fields_ = [("struct_size", _z), ("type", _s), ("algorithm", _s), ("count", ctypes.c_int64), ("kind", _i32),
-                ("reduction", _i32), ("root", _i32), ("captured", _i32)]
+                ("reduction", _i32), ("root", _i32), ("captured", _i32), ("input_window", _p), ("output_window", _p)]
 
 
 class CollectivePlan(ctypes.Structure):
@@ -87,6 +87,9 @@ _FUNCTIONS = {
     "communicator_create": [_p, _i32, _i32, _p, _p, _p, _p],
     "communicator_connect": [_p, _s, _i32, _i32, _s, _p, _p],
     "communicator_describe": [_p, _p],
+    "communicator_allocate": [_p, _u64, _s, _p],
+    "window_register": [_p, _u64, _u64, _s, _p],
+    "window_deregister": [_p],
     "communicator_plan": [_p, _p, _p],
     "communicator_prepare": [_p, _p, _p],
     "communicator_synchronize": [_p],

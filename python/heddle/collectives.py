@@ -21,6 +21,7 @@ from ._arrays import Array, Memory, count_of, element_type, memory_of, size_of, 
 from ._kernel import Device
 from ._library import (AllGatherFunction, CollectivePlan, CollectiveRequest, CommunicatorOptions, Error, Handle, InputError,
                        c_text, find_built, library)
+from ._windows import Window
 
 _KINDS = {"all_reduce": 0, "all_gather": 1, "reduce_scatter": 2, "all_to_all": 3, "broadcast": 4}
 _REDUCTIONS = {"sum": 0, "product": 1, "minimum": 2, "maximum": 3, "and": 4, "or": 5}
@@ -81,6 +82,7 @@ class Communicator:
         self._collectives: Dict[tuple, Handle] = {}
         self._plans: Dict[tuple, Plan] = {}
         self._arrays: Dict[str, list] = {}  # of modules
+        self._windows: List[Window] = []
         self._lock = threading.Lock()
         described = self.info
         self.rank: int = described["rank"]
@@ -166,37 +168,45 @@ class Communicator:
 
     # ---- Collectives ----
 
-    def all_reduce(self, x: Any, op: Any = "sum", *, out: Any = None, dtype: Any = None, algorithm: Optional[str] = None) -> Any:
+    def all_reduce(self, x: Any, op: Any = "sum", *, out: Any = None, dtype: Any = None, algorithm: Optional[str] = None,
+                   registered: bool = False) -> Any:
         """The reduction of all ranks' arrays, on every rank: sum, product, minimum, maximum, of integers also and, or.
         `out` may be `x` itself; without it the result is a new array. `dtype` names the elements where the array's
-        library lacks the type: `bf16` of NumPy's uint16."""
-        return self._call("all_reduce", x, out, lambda shape: shape, _reduction(op), dtype=dtype, algorithm=algorithm)
+        library lacks the type: `bf16` of NumPy's uint16. `registered`, the same on all ranks, says that `x` and `out` are in
+        windows, of which every rank has the same for each."""
+        return self._call("all_reduce", x, out, lambda shape: shape, _reduction(op),
+                          dtype=dtype, algorithm=algorithm, registered=registered)
 
-    def all_gather(self, x: Any, *, out: Any = None, dtype: Any = None, algorithm: Optional[str] = None) -> Any:
+    def all_gather(self, x: Any, *, out: Any = None, dtype: Any = None, algorithm: Optional[str] = None,
+                   registered: bool = False) -> Any:
         """All ranks' arrays one after another, along the first dimension."""
         def shape_of(shape: Tuple[int, ...]) -> Tuple[int, ...]:
             return (self.size * shape[0], *shape[1:]) if shape else (self.size,)
-        return self._call("all_gather", x, out, shape_of, dtype=dtype, algorithm=algorithm)
+        return self._call("all_gather", x, out, shape_of, dtype=dtype, algorithm=algorithm, registered=registered)
 
     def reduce_scatter(self, x: Any, op: Any = "sum", *, out: Any = None, dtype: Any = None,
-                       algorithm: Optional[str] = None) -> Any:
+                       algorithm: Optional[str] = None, registered: bool = False) -> Any:
         """The array is cut into as many parts as there are ranks, along the first dimension; rank r gets the reduction of
         all parts r."""
         def shape_of(shape: Tuple[int, ...]) -> Tuple[int, ...]:
             return (self._part(shape, "reduce_scatter"), *shape[1:])
-        return self._call("reduce_scatter", x, out, shape_of, _reduction(op), dtype=dtype, algorithm=algorithm)
+        return self._call("reduce_scatter", x, out, shape_of, _reduction(op),
+                          dtype=dtype, algorithm=algorithm, registered=registered)
 
-    def all_to_all(self, x: Any, *, out: Any = None, dtype: Any = None, algorithm: Optional[str] = None) -> Any:
+    def all_to_all(self, x: Any, *, out: Any = None, dtype: Any = None, algorithm: Optional[str] = None,
+                   registered: bool = False) -> Any:
         """The array is cut into as many parts as there are ranks, along the first dimension; part s of rank r's result is
         part r of rank s's array. Not in place."""
         def shape_of(shape: Tuple[int, ...]) -> Tuple[int, ...]:
             self._part(shape, "all_to_all")
             return shape
-        return self._call("all_to_all", x, out, shape_of, dtype=dtype, algorithm=algorithm)
+        return self._call("all_to_all", x, out, shape_of, dtype=dtype, algorithm=algorithm, registered=registered)
 
-    def broadcast(self, x: Any, root: int = 0, *, out: Any = None, dtype: Any = None, algorithm: Optional[str] = None) -> Any:
+    def broadcast(self, x: Any, root: int = 0, *, out: Any = None, dtype: Any = None, algorithm: Optional[str] = None,
+                  registered: bool = False) -> Any:
         """Rank `root`'s array, on every rank; `out=x` receives in place."""
-        return self._call("broadcast", x, out, lambda shape: shape, root=root, dtype=dtype, algorithm=algorithm)
+        return self._call("broadcast", x, out, lambda shape: shape, root=root,
+                          dtype=dtype, algorithm=algorithm, registered=registered)
 
     def all_reduce_rms_norm(self, x: Any, residual: Any, weight: Any = None, eps: float = 1e-6, *, out: Any = None,
                             residual_out: Any = None, dtype: Any = None) -> Tuple[Any, Any]:
@@ -234,7 +244,7 @@ class Communicator:
         if kind not in _KINDS:
             raise InputError(f"there is no collective {kind!r}", ["the collectives are " + ", ".join(_KINDS)])
         reduction = _reduction(op) if kind in ("all_reduce", "reduce_scatter") else "sum"
-        key = (kind, element_type(dtype), int(count), reduction, int(root), False, algorithm)
+        key = (kind, element_type(dtype), int(count), reduction, int(root), False, algorithm, None)
         known = self._plans.get(key)
         if known is None:
             lib, answer = library(), CollectivePlan(ctypes.sizeof(CollectivePlan))
@@ -243,6 +253,20 @@ class Communicator:
             known = self._plans[key] = Plan(answer.algorithm.decode(), answer.blocks, _PACKETS[answer.packets],
                                             answer.memory_bytes)
         return known
+
+    # ---- Windows ----
+
+    def allocate_window(self, nbytes: int, name: str = "") -> Window:
+        """Collective: memory of the device, of so many bytes on every rank, registered; `window.array(shape)` is an array
+        in it."""
+        return self._keep(Window._allocate(self, nbytes, name))
+
+    def register(self, x: Any, name: str = "") -> Window:
+        """Collective: the memory of an array of each rank, of equal sizes, which stays where it is as long as it is
+        registered. On GPUs any contiguous tensor whose memory the driver can export; memory of the host cannot be, so
+        allocate_window is for that."""
+        memory = self._memory(x, "the array", None)
+        return self._keep(Window._register(self, memory.address, memory.nbytes, name, memory.owner))
 
     # ---- The group ----
 
@@ -276,6 +300,9 @@ class Communicator:
         for handle in self._collectives.values():
             handle.close()
         self._collectives.clear()
+        for window in self._windows:
+            window._handle.close()
+        self._windows.clear()
         self._handle.close()
 
     def __enter__(self) -> "Communicator":
@@ -304,10 +331,34 @@ class Communicator:
         return shape[0] // self.size
 
     def _request(self, key: tuple) -> CollectiveRequest:
-        kind, type_name, count, reduction, root, captured, algorithm = key
+        kind, type_name, count, reduction, root, captured, algorithm, windows = key
+        handles = [None if window is None else window._handle.value for window in windows or (None, None)]
         return CollectiveRequest(ctypes.sizeof(CollectiveRequest), type_name.encode(),
                                  None if algorithm is None else c_text(algorithm, "the algorithm"), count, _KINDS[kind],
-                                 _REDUCTIONS[reduction], root, int(captured))
+                                 _REDUCTIONS[reduction], root, int(captured), *handles)
+
+    def _keep(self, window: Window) -> Window:
+        self._windows.append(window)
+        return window
+
+    def _forget(self, window: Window) -> None:
+        """A window that has ended, and what was prepared for it."""
+        with self._lock:
+            for key in [each for each in self._collectives if len(each) > 7 and each[7] and window in each[7]]:
+                self._collectives.pop(key).close()
+        self._windows.remove(window)
+        window._handle.close()
+
+    def _windows_of(self, *arrays: Tuple[str, Memory]) -> Tuple[Window, ...]:
+        """The first window of each that holds it."""
+        found = []
+        for what, memory in arrays:
+            window = next((each for each in self._windows if each._holds(memory)), None)
+            if window is None:
+                raise InputError(f"{what} of {memory.nbytes} bytes at {memory.address:#x} is in no window",
+                                 ["make it by `window.array` of allocate_window, or register its memory on all ranks"])
+            found.append(window)
+        return tuple(found)
 
     def _prepare(self, key: tuple) -> Handle:
         with self._lock:
@@ -364,7 +415,7 @@ class Communicator:
         return memory
 
     def _call(self, kind: str, x: Any, out: Any, shape_of: Callable, reduction: str = "sum", *, root: int = 0,
-              dtype: Any = None, algorithm: Optional[str] = None) -> Any:
+              dtype: Any = None, algorithm: Optional[str] = None, registered: bool = False) -> Any:
         given = self._memory(x, "the array", dtype)
         shape = shape_of(given.shape)
         result = _new_like(x, given, shape) if out is None else out
@@ -373,12 +424,14 @@ class Communicator:
             raise InputError(f"`out` is {taken.dtype}{list(taken.shape)}, and {given.dtype}{list(shape)} is wanted")
         if taken.readonly:
             raise InputError("`out` is read-only")
+        windows = self._windows_of(("the array", given), ("`out`", taken)) if registered else None
         lib = library()
         stream, captured = self._stream(taken)
         part = min(given.nbytes, taken.nbytes) if kind in ("all_gather", "reduce_scatter") else given.nbytes
         if kind == "all_to_all":
             part //= self.size
-        collective = self._prepare((kind, given.dtype, part // size_of(given.dtype), reduction, root, captured, algorithm))
+        collective = self._prepare((kind, given.dtype, part // size_of(given.dtype), reduction, root, captured, algorithm,
+                                    windows))
         lib.check(lib.collective_launch(collective, stream, given.address, taken.address))
         if stream is None:
             self.synchronize()
@@ -509,4 +562,4 @@ def nccl_library() -> str:
     return find_built("libheddle_nccl.so", "run `./dev build` in the source tree")
 
 
-__all__ = ["Communicator", "CustomAllreduce", "Plan", "nccl_library"]
+__all__ = ["Communicator", "CustomAllreduce", "Plan", "Window", "nccl_library"]

@@ -95,6 +95,40 @@ def every_collective(rank, size, address):
         return group.plan("all_reduce", 4).packets, group.size, group.info["members"][size - 1]["device"]
 
 
+def in_windows(rank, size, address):
+    total, said = size * (size + 1) // 2, []
+    with Communicator.connect(address, rank, size) as group:
+        window = group.allocate_window(1 << 20, "mine")
+        x = window.array((100, 300), offset=256 * rank)  # offsets differ between ranks
+        y = window.array(30000, offset=200000)
+        x[:] = rank + 1
+        assert group.all_reduce(x, out=y.reshape(100, 300), registered=True) is not None and (y == total).all()
+        group.all_reduce(y, out=y, algorithm="two_shot_direct", registered=True)
+        assert (y == size * total).all()
+        other = group.allocate_window(size * 4000 * 8)
+        parts, gathered = window.array(4000, "i64", offset=400000), other.array(size * 4000, "i64")
+        parts[:] = rank
+        group.all_gather(parts, out=gathered, algorithm="gather_direct_push", registered=True)
+        assert (gathered.reshape(size, 4000) == numpy.arange(size)[:, None]).all()
+        for bad in (lambda: group.all_reduce(x, registered=True),  # its result would be a new array
+                    lambda: group.all_reduce(y, out=y, algorithm="two_shot_direct"),
+                    lambda: window.array(1 << 18, offset=4),
+                    lambda: group.all_reduce((x.reshape(-1) if rank else gathered.view("f4"))[:10], out=y[:10],
+                                             registered=True),
+                    lambda: group.register(numpy.zeros(100, "f4")),
+                    lambda: group.allocate_window(100 + 4 * rank),
+                    lambda: (window.deregister(), window.deregister()),
+                    lambda: group.all_reduce(y, out=y, registered=True)):
+            try:
+                bad()
+                said.append("no error")
+            except heddle.InputError as problem:
+                said.append(str(problem))
+        assert (y == size * total).all() and not window.is_registered and other.is_registered  # the memory stays
+        assert (group.all_reduce(numpy.ones(3, "f4")) == size).all()
+    return said
+
+
 def own_arrays(rank, size, address):
     def gather(mine, seconds):  # over the address, as a program's own store would
         return store.all_gather_bytes(mine)
@@ -246,6 +280,18 @@ class Collectives(unittest.TestCase):
     def test_every_collective_on_numpy(self):
         for size in (2, 3):
             self.assertEqual(Ranks(size, every_collective).results(), [("lamport", size, f"host:{size - 1}")] * size)
+
+    @unittest.skipUnless(numpy, "NumPy is not installed")
+    def test_windows(self):
+        wanted = [r"`out` of 120000 bytes at 0x\w+ is in no window", "reaches into the operands of other ranks",
+                  "from byte 4 on has 1048576 bytes, and the window has 1048576", "prepares something else than rank 0",
+                  "share: address 0x|share: .* ordinary memory", r"asks for window 2 of 104 bytes, rank 0 .* of 100 bytes",
+                  "the window is not registered", r"the array of 120000 bytes at 0x\w+ is in no window"]
+        for size in (2, 3):
+            for said in Ranks(size, in_windows).results():
+                self.assertEqual(len(said), len(wanted), said)
+                for text, pattern in zip(said, wanted):
+                    self.assertRegex(text, pattern)
 
     def test_own_arrays_over_a_callback(self):
         once = heddle.rand(3, "f32", seed=1).tolist()

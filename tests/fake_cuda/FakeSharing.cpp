@@ -16,10 +16,32 @@ constexpr size_t granule = size_t(2) << 20;
 struct Physical {
   int file;
   size_t bytes;
+  int uses = 1; ///< of the handle
 };
 std::map<cuda::MemoryHandle, Physical> &handles() {
   static auto *all = new std::map<cuda::MemoryHandle, Physical>;
   return *all;
+}
+
+/// What a range is mapped from.
+struct Mapped {
+  size_t bytes;
+  cuda::MemoryHandle handle;
+  int file;
+};
+std::map<Address, Mapped> &mappings() {
+  static auto *all = new std::map<Address, Mapped>;
+  return *all;
+}
+
+/// The entry that holds an address, or the end.
+template <typename Map>
+auto findHolder(Map &map, Address address, size_t (*bytesOf)(const typename Map::mapped_type &)) {
+  auto after = map.upper_bound(address);
+  if (after == map.begin())
+    return map.end();
+  auto found = std::prev(after);
+  return address - found->first < bytesOf(found->second) ? found : map.end();
 }
 
 /// Of a legacy handle.
@@ -27,6 +49,12 @@ struct Named {
   int pid, file;
   size_t bytes;
 };
+
+/// By process and file: the address, and how often it was opened.
+std::map<std::pair<int, int>, std::pair<Address, int>> &openHandles() {
+  static auto *all = new std::map<std::pair<int, int>, std::pair<Address, int>>;
+  return *all;
+}
 
 int fileOf(size_t bytes) {
   int file = ::memfd_create("fake-cuda", MFD_CLOEXEC);
@@ -99,10 +127,13 @@ Result memoryCreate(cuda::MemoryHandle *handle, size_t bytes, const cuda::Memory
 
 Result memoryRelease(cuda::MemoryHandle handle) {
   ENTER(memoryRelease);
-  auto found = handles().extract(handle);
-  if (found.empty())
+  auto found = handles().find(handle);
+  if (found == handles().end())
     return result::invalidValue;
-  ::close(found.mapped().file);
+  if (--found->second.uses == 0) {
+    ::close(found->second.file);
+    handles().erase(found);
+  }
   return count(&FakeGpu::liveAllocations, -1);
 }
 
@@ -111,6 +142,42 @@ Result memoryExport(void *shareable, cuda::MemoryHandle handle, int type, unsign
   if (!handles().count(handle) || type != cuda::memory::fileDescriptor)
     return result::invalidValue;
   *static_cast<int *>(shareable) = ::dup(handles()[handle].file);
+  return result::success;
+}
+
+/// The handle is the one that was mapped, as the guide of CUDA's driver interface has it.
+Result memoryRetain(cuda::MemoryHandle *handle, void *address) {
+  ENTER(memoryRetain);
+  auto found = findHolder(mappings(), Address(address), [](const Mapped &each) { return each.bytes; });
+  if (found == mappings().end())
+    return result::invalidValue;
+  *handle = found->second.handle;
+  auto [known, isNew] = handles().try_emplace(*handle, Physical{-1, found->second.bytes});
+  if (isNew)
+    known->second.file = ::dup(found->second.file);
+  else
+    ++known->second.uses;
+  return count(&FakeGpu::liveAllocations, 1);
+}
+
+Result addressRange(Address *base, size_t *bytes, Address address) {
+  ENTER(addressRange);
+  auto found =
+      findHolder(state().memory, address, [](const std::pair<Allocation, int> &each) { return each.first.bytes; });
+  if (found == state().memory.end())
+    return result::invalidValue;
+  *base = found->first, *bytes = found->second.first.bytes;
+  auto mapped = mappings().find(*base);
+  if (mapped == mappings().end())
+    return result::success;
+  // As ranges that were reserved at once are: several mappings one after the other count as one.
+  for (auto before = mapped;
+       before != mappings().begin() && std::prev(before)->first + std::prev(before)->second.bytes == *base;) {
+    --before;
+    *base = before->first, *bytes += before->second.bytes;
+  }
+  for (auto after = std::next(mapped); after != mappings().end() && after->first == *base + *bytes; ++after)
+    *bytes += after->second.bytes;
   return result::success;
 }
 
@@ -144,6 +211,7 @@ Result memoryMap(Address address, size_t bytes, size_t offset, cuda::MemoryHandl
   if (found == handles().end() || offset || bytes > found->second.bytes)
     return result::invalidValue;
   enterMemory(address, bytes);
+  mappings()[address] = {bytes, handle, ::dup(found->second.file)};
   return mapFile(found->second.file, address, bytes);
 }
 
@@ -151,6 +219,8 @@ Result memoryUnmap(Address address, size_t bytes) {
   ENTER(memoryUnmap);
   waitForTheDevice(symbol::memoryUnmap);
   ::mmap(pointerTo<void>(address), bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+  if (auto found = mappings().extract(address); !found.empty())
+    ::close(found.mapped().file);
   return state().memory.erase(address) ? result::success : result::invalidValue;
 }
 
@@ -176,6 +246,12 @@ Result ipcOpenHandle(Address *address, cuda::IpcHandle handle, unsigned) {
   ENTER(ipcOpenHandle);
   Named named{};
   std::memcpy(&named, handle.bytes, sizeof named);
+  auto known = openHandles().find({named.pid, named.file});
+  if (known != openHandles().end()) { // again the same address, as CUDA does
+    ++known->second.second;
+    *address = known->second.first;
+    return countReservation(1);
+  }
   std::string path = "/proc/" + std::to_string(named.pid) + "/fd/" + std::to_string(named.file);
   int file = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
   void *place = file < 0 ? MAP_FAILED : ::mmap(nullptr, named.bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
@@ -184,6 +260,7 @@ Result ipcOpenHandle(Address *address, cuda::IpcHandle handle, unsigned) {
   if (place == MAP_FAILED)
     return result::invalidValue;
   *address = Address(place);
+  openHandles()[{named.pid, named.file}] = {*address, 1};
   enterMemory(*address, named.bytes);
   return countReservation(1);
 }
@@ -191,6 +268,10 @@ Result ipcOpenHandle(Address *address, cuda::IpcHandle handle, unsigned) {
 Result ipcCloseHandle(Address address) {
   ENTER(ipcCloseHandle);
   waitForTheDevice(symbol::ipcCloseHandle);
+  for (auto &[file, opened] : openHandles())
+    if (opened.first == address && --opened.second > 0)
+      return countReservation(-1);
+  std::erase_if(openHandles(), [&](const auto &each) { return each.second.first == address; });
   auto found = state().memory.extract(address);
   if (found.empty())
     return result::invalidValue;

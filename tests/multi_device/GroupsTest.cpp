@@ -6,6 +6,13 @@
 using namespace heddle;
 using namespace heddle::testing;
 
+namespace heddle {
+/// As if ranks of one process had the memory of others at other addresses than these.
+struct WindowTestAccess {
+  static void shift(Window &window, uint64_t bytes) { window.shifts.assign(window.shifts.size(), bytes); }
+};
+} // namespace heddle
+
 namespace {
 
 const PlanOptions smallTiles = {"", 2, 16, 2};
@@ -183,6 +190,55 @@ TEST(Groups, TwoOnTheSameDevicesInDifferentOrders) {
   for (const auto &member : members) {
     member->communicator.synchronize();
     member->run.expectRight();
+  }
+}
+
+/// Of each rank two arrays one after the other: its own, and what the others take for it, as far behind it as the
+/// window's addresses are shifted.
+TEST(Groups, OperandsOfOthersInWindowsAreTranslated) {
+  HEDDLE_WANTS_DEVICES(3);
+  constexpr int ranks = 3;
+  constexpr size_t part = 500, words = ranks * part;
+  constexpr uint64_t bytes = words * sizeof(int32_t), whole = 2 * bytes;
+  for (const char *algorithm : {"gather_direct_pull", "gather_direct_push"}) {
+    bool pulls = algorithm == std::string("gather_direct_pull");
+    Communicator group(openDevices(firstOrdinals(ranks)));
+    PlanOptions options = smallTiles;
+    options.algorithm = algorithm, options.windows = true;
+    Plan plan =
+        makePlan(makeCollective(CollectiveKind::AllGather, ranks, 1, part, ElementType::I32), chipUnderTest(), options);
+    std::vector<Buffer> inputs, outputs;
+    std::vector<uint64_t> inputsAt, outputsAt;
+    for (int rank = 0; rank < ranks; ++rank) {
+      inputs.push_back(group.allocate(rank, whole));
+      outputs.push_back(group.allocate(rank, whole));
+      inputsAt.push_back(inputs.back().address());
+      outputsAt.push_back(outputs.back().address());
+      std::vector<int32_t> values(2 * words, -1);
+      std::fill_n(values.begin(), part, rank);
+      std::fill_n(values.begin() + words, part, 100 + rank);
+      group.stream(rank).copyToDevice(inputs.back(), values.data());
+      group.stream(rank).fill(outputs.back(), 0xFF);
+      group.stream(rank).synchronize();
+    }
+    Window &from = group.registerWindow(inputsAt, whole), &to = group.registerWindow(outputsAt, whole);
+    WindowTestAccess::shift(from, bytes);
+    WindowTestAccess::shift(to, bytes);
+    Communicator::Operation &gather = group.prepare(plan, "", "", {&from, &to});
+    for (int rank = 0; rank < ranks; ++rank)
+      group.launch(gather, rank, {DeviceAddress(inputsAt[size_t(rank)]), DeviceAddress(outputsAt[size_t(rank)])});
+    group.synchronize();
+    for (int rank = 0; rank < ranks; ++rank) {
+      std::vector<int32_t> seen(2 * words), wanted(2 * words, -1);
+      group.stream(rank).copyToHost(seen.data(), outputs[size_t(rank)]);
+      group.stream(rank).synchronize();
+      for (int of = 0; of < ranks; ++of) {
+        bool isOther = of != rank;
+        size_t at = size_t(of) * part + (isOther && !pulls ? words : 0);
+        std::fill_n(wanted.begin() + int64_t(at), part, of + (isOther && pulls ? 100 : 0));
+      }
+      EXPECT_EQ(seen, wanted) << algorithm << ", rank " << rank;
+    }
   }
 }
 

@@ -1,41 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Collectives whose ranks are real processes: the same bits as the reference, and what happens when a process is
 // killed, stopped, leaves, aborts, fails or asks for something else.
-#include "collectives/kernel/CompileKernel.h"
-#include "runtime/ProcessGroup.h"
-#include "runtime/processes/TestProcesses.h"
 #include "support/TestError.h"
-#include "tests/multi_device/Cases.h"
+#include "tests/multi_device/RankRun.h"
 #include <thread>
 
 using namespace heddle;
 using namespace heddle::testing;
 
 namespace {
-
-Communicator::Options deadline(double seconds) {
-  Communicator::Options options;
-  options.deadlineSeconds = seconds;
-  return options;
-}
-
-std::unique_ptr<Communicator> join(const TestRank &self, double seconds = 30) {
-  auto processes =
-      std::make_unique<ProcessGroup>(*self.bootstrap(), openDevice("host:" + std::to_string(self.rank)), 20);
-  return std::make_unique<Communicator>(std::move(processes), deadline(seconds));
-}
-
-Plan planOf(const Algorithm &algorithm, int ranks, int64_t inner) {
-  PlanOptions options;
-  options.algorithm = algorithm.name;
-  return makePlan(makeCollective(algorithm.kinds[0], ranks, 1, inner), hostChip, options);
-}
-
-/// By this process, before it has children, which then find the kernel: each rank of a program compiles its own.
-Plan compiled(const Plan &plan) {
-  compileKernel(plan);
-  return plan;
-}
 
 Plan allReduce(int ranks, const char *algorithm, int64_t inner = 40) {
   return planOf(findAlgorithm(CollectiveKind::AllReduce, algorithm), ranks, inner);
@@ -52,38 +25,6 @@ protected:
     compiled(allReduce(2, "two_shot_pull"));
     compiled(planOf(findAlgorithm(CollectiveKind::AllGather, "gather_pull"), 2, 40));
   }
-};
-
-/// One rank's input and output, with what the reference makes of all ranks' inputs.
-class RankRun {
-public:
-  RankRun(Communicator &group, int rank, const Plan &plan, uint64_t seed)
-      : group(group), operation(group.prepare(plan)), plan(plan), rank(rank) {
-    auto inputs = reference::randomInputs(plan.collective, seed, seed % 2 == 1);
-    expected = reference::runCollective(plan.collective, inputs)[size_t(rank)];
-    mine = inputs[size_t(rank)];
-    input = group.device(rank)->allocate(std::max<size_t>(1, mine.size()), "input");
-    output = group.device(rank)->allocate(std::max<size_t>(1, expected.size()), "output");
-    if (!mine.empty())
-      group.stream(rank).copyToDevice(input.address(), mine.data(), mine.size());
-  }
-  void launch() { group.launch(operation, rank, {DeviceAddress(input), DeviceAddress(output)}); }
-  /// Empty when it is right.
-  std::string difference() {
-    std::string seen(expected.size(), '\0');
-    if (!seen.empty())
-      group.stream(rank).copyToHost(seen.data(), output.address(), seen.size());
-    group.synchronize();
-    return reference::firstDifference(plan.collective.type, seen, expected);
-  }
-
-private:
-  Communicator &group;
-  Communicator::Operation &operation;
-  Plan plan;
-  int rank;
-  std::string mine, expected;
-  Buffer input, output;
 };
 
 /// Says how many are right, with two inputs each, after the second of two calls.

@@ -129,6 +129,8 @@ inline constexpr int launchCooperative = 2, launchDependent = 6; ///< attributes
   X(memoryCreate, cuMemCreate, cuda::MemoryHandle *, size_t, const cuda::MemoryProperties *, unsigned long long)       \
   X(memoryRelease, cuMemRelease, cuda::MemoryHandle)                                                                   \
   X(memoryExport, cuMemExportToShareableHandle, void *, cuda::MemoryHandle, int, unsigned long long)                   \
+  X(memoryRetain, cuMemRetainAllocationHandle, cuda::MemoryHandle *, void *)                                           \
+  X(addressRange, cuMemGetAddressRange_v2, cuda::Address *, size_t *, cuda::Address)                                   \
   X(memoryImport, cuMemImportFromShareableHandle, cuda::MemoryHandle *, void *, int)                                   \
   X(addressReserve, cuMemAddressReserve, cuda::Address *, size_t, size_t, cuda::Address, unsigned long long)           \
   X(addressFree, cuMemAddressFree, cuda::Address, size_t)                                                              \

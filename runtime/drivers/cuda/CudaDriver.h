@@ -39,6 +39,7 @@ public:
   // ---- CudaSharing.cpp ----
   std::vector<SharingKind> sharing() const override;
   std::string hardwareId() const override;
+  ExportedRange exportRange(uint64_t address, uint64_t sizeBytes) override;
 
 protected:
   uint64_t allocateShareable(uint64_t sizeBytes, const std::string &name, Caching caching, SharingKind kind) override;
@@ -51,6 +52,9 @@ private:
   uint64_t mapHandle(cuda::MemoryHandle handle, uint64_t sizeBytes, const std::string &where) const;
   uint64_t allocateByDescriptor(uint64_t sizeBytes, const std::string &name);
   uint64_t allocateByHandle(uint64_t sizeBytes, const std::string &name);
+  bool holdsOneHandle(uint64_t base, uint64_t sizeBytes, cuda::MemoryHandle handle) const;
+  ExportedMemory exportByHandle(uint64_t address, uint64_t sizeBytes);
+  ExportedMemory exportForeign(uint64_t base, uint64_t sizeBytes, const std::string &where);
   [[noreturn]] void noMemory(uint64_t sizeBytes, const std::string &name) const;
 
   /// Kept while the memory lives, in the device's memory table: the descriptors of what it may export.

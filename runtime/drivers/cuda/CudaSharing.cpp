@@ -162,12 +162,11 @@ uint64_t CudaDevice::allocateShareable(uint64_t sizeBytes, const std::string &bu
 
 ExportedMemory CudaDevice::exportAllocation(uint64_t address, uint64_t sizeBytes) {
   GpuScope scope(context());
-  ExportedMemory memory{SharingKind::CudaHandle, sizeBytes, "", {}};
+  ExportedMemory memory{SharingKind::CudaDescriptor, sizeBytes, "", {}};
   {
     std::lock_guard lock(sharingMutex);
     auto found = descriptors.find(address);
     if (auto file = found == descriptors.end() ? nullptr : found->second.lock()) {
-      memory.kind = SharingKind::CudaDescriptor;
       memory.file.reset(::fcntl(file->get(), F_DUPFD_CLOEXEC, 0));
       if (!memory.file)
         throw environmentError(
@@ -175,10 +174,69 @@ ExportedMemory CudaDevice::exportAllocation(uint64_t address, uint64_t sizeBytes
       return memory;
     }
   }
+  return exportByHandle(address, sizeBytes);
+}
+
+ExportedMemory CudaDevice::exportByHandle(uint64_t address, uint64_t sizeBytes) {
   cuda::IpcHandle handle{};
   api().call(placeOf(context(), sizeBytes, ""), api().ipcGetHandle, &handle, address);
-  memory.handle.assign(handle.bytes, sizeof handle.bytes);
-  return memory;
+  return {SharingKind::CudaHandle, sizeBytes, std::string(handle.bytes, sizeof handle.bytes), {}};
+}
+
+/// Whether a range is mapped from one piece of physical memory: its ends are.
+bool CudaDevice::holdsOneHandle(uint64_t base, uint64_t sizeBytes, cuda::MemoryHandle handle) const {
+  for (uint64_t address : {base, base + sizeBytes - 1}) {
+    cuda::MemoryHandle there = 0;
+    if (api().memoryRetain(&there, reinterpret_cast<void *>(address)) != cuda::result::success)
+      return false;
+    HandleScope scope(api(), there);
+    if (there != handle)
+      return false;
+  }
+  return true;
+}
+
+/// An allocation of another library: by descriptor if it was mapped, else by handle.
+ExportedMemory CudaDevice::exportForeign(uint64_t base, uint64_t sizeBytes, const std::string &where) {
+  cuda::MemoryHandle handle = 0;
+  bool isMapped = api().memoryRetain && api().memoryExport && api().memoryRelease &&
+                  api().memoryRetain(&handle, reinterpret_cast<void *>(base)) == cuda::result::success;
+  if (!isMapped)
+    return exportByHandle(base, sizeBytes);
+  HandleScope scope(api(), handle);
+  if (!holdsOneHandle(base, sizeBytes, handle))
+    throw inputError(
+        fmt::format("{}: it is mapped from several allocations, and one can be exported", where),
+        {"PyTorch's `expandable_segments` map memory so: allocate memory for windows by the communicator"});
+  int file = -1;
+  api().call(where, api().memoryExport, static_cast<void *>(&file), handle, cuda::memory::fileDescriptor, 0ull);
+  ::fcntl(file, F_SETFD, FD_CLOEXEC);
+  return {SharingKind::CudaDescriptor, sizeBytes, "", FileDescriptor(file)};
+}
+
+ExportedRange CudaDevice::exportRange(uint64_t address, uint64_t sizeBytes) {
+  GpuScope scope(context());
+  std::string where = fmt::format("{}: sharing {} bytes at {:#x}", context().name, sizeBytes, address);
+  auto known = context().memory.snapshot();
+  const Allocation *own = findAllocation(*known, address, sizeBytes);
+  {
+    std::lock_guard lock(sharingMutex);
+    auto found = own ? descriptors.find(own->address) : descriptors.end();
+    if (found == descriptors.end() || found->second.expired())
+      own = nullptr;
+  }
+  if (own)
+    return {exportAllocation(own->address, own->sizeBytes), address - own->address};
+  if (!api().addressRange || !api().ipcGetHandle)
+    throw environmentError(where + ": this CUDA driver cannot export memory of others",
+                           {"allocate memory for windows by the communicator"});
+  cuda::Address base = 0;
+  size_t wholeBytes = 0;
+  api().call(where, api().addressRange, &base, &wholeBytes, address);
+  if (sizeBytes > wholeBytes || address - base > wholeBytes - sizeBytes)
+    throw inputError(fmt::format("{}: they begin at byte {} of an allocation of {} bytes, which has less", where,
+                                 address - base, wholeBytes));
+  return {exportForeign(base, wholeBytes, where), address - base};
 }
 
 uint64_t CudaDevice::importAllocation(const ExportedMemory &memory, const std::string &bufferName) {

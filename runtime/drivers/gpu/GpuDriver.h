@@ -77,6 +77,7 @@ public:
   std::unique_ptr<Stream> createStream() override;
   std::unique_ptr<Stream> adoptStream(void *handle) override;
   std::shared_ptr<Event> createEvent() override;
+  void finishFreeing() override { gpu.gate.collectAfterWaiting(); }
 
   const GpuContext &context() const { return gpu; }
 

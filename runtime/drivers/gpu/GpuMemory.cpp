@@ -39,6 +39,14 @@ uint64_t GpuMemory::allocate(const GpuContext &context, uint64_t sizeBytes, cons
 void GpuMemory::add(const GpuContext &context, Allocation allocation, std::function<void()> release) {
   std::lock_guard lock(mutex);
   uint64_t address = allocation.address;
+  if (auto found = live.find(address); found != live.end()) {
+    found->second.release = [first = std::move(found->second.release), second = std::move(release)] {
+      first();
+      second();
+    };
+    ++found->second.uses;
+    return;
+  }
   live[address] = {std::move(allocation), &context, std::move(release)};
   latest.reset();
 }
@@ -49,7 +57,7 @@ void GpuMemory::retire(uint64_t address) noexcept {
   {
     std::lock_guard lock(mutex);
     auto found = live.find(address);
-    if (found == live.end())
+    if (found == live.end() || --found->second.uses > 0)
       return;
     context = found->second.context;
     release = std::move(found->second.release);

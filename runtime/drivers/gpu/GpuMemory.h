@@ -15,6 +15,8 @@ public:
   /// Throws Error{Environment} naming bytes asked and free, after giving back what can be.
   uint64_t allocate(const GpuContext &context, uint64_t sizeBytes, const std::string &name, Caching caching);
   /// Puts memory that was had in another way into the table; `release` gives it back, at a moment when that may wait.
+  /// Memory that is in the table, as a driver opens the same handle at the same address again, stays until all of its
+  /// users have retired it.
   void add(const GpuContext &context, Allocation allocation, std::function<void()> release);
   /// Takes the buffer out of the table; its memory goes back when it may.
   void retire(uint64_t address) noexcept;
@@ -30,6 +32,7 @@ private:
     Allocation allocation;
     const GpuContext *context;
     std::function<void()> release; ///< must not throw
+    int uses = 1;
   };
   std::map<uint64_t, Live> live;
   AdoptedMemory adopted;

@@ -114,6 +114,11 @@ ExportedMemory HostDevice::exportAllocation(uint64_t address, uint64_t sizeBytes
   return {SharingKind::MemoryFile, sizeBytes, "", HostMemory::shared().fileOf(address)};
 }
 
+ExportedRange HostDevice::exportRange(uint64_t address, uint64_t sizeBytes) {
+  HostMemory::FileRange range = HostMemory::shared().fileOfRange(address, sizeBytes);
+  return {{SharingKind::MemoryFile, range.sizeBytes, "", std::move(range.file)}, range.offset};
+}
+
 /// It counts for the device that has allocated it.
 uint64_t HostDevice::importAllocation(const ExportedMemory &memory, const std::string &bufferName) {
   return HostMemory::shared().map(memory.file, memory.sizeBytes, bufferName, name());

@@ -21,6 +21,7 @@ public:
   const Chip &chip() const override;
   MemoryInfo memoryInfo() const override;
   std::vector<SharingKind> sharing() const override { return {SharingKind::MemoryFile}; }
+  ExportedRange exportRange(uint64_t address, uint64_t sizeBytes) override;
   std::unique_ptr<Stream> createStream() override;
   std::shared_ptr<Event> createEvent() override;
   std::shared_ptr<Module> loadModule(const Package &package) override;

@@ -59,6 +59,13 @@ void unmapMemory(uint64_t address, uint64_t sizeBytes) {
   ::munmap(reinterpret_cast<void *>(begin), mappedBytes(sizeBytes) + 2 * pageBytes());
 }
 
+FileDescriptor duplicateOf(const FileDescriptor &file) {
+  FileDescriptor copy(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
+  if (!copy)
+    throw environmentError(fmt::format("a descriptor of shared memory: {}", std::strerror(errno)));
+  return copy;
+}
+
 } // namespace
 
 HostMemory &HostMemory::shared() {
@@ -107,19 +114,25 @@ FileDescriptor HostMemory::fileOf(uint64_t address) {
   auto found = files.find(address);
   if (found == files.end())
     throw inputError(fmt::format("the memory at {:#x} is not shared between processes", address));
-  FileDescriptor copy(::fcntl(found->second.file.get(), F_DUPFD_CLOEXEC, 0));
-  if (!copy)
-    throw environmentError(fmt::format("a descriptor of shared memory: {}", std::strerror(errno)));
-  return copy;
+  return duplicateOf(found->second.file);
+}
+
+HostMemory::FileRange HostMemory::fileOfRange(uint64_t address, uint64_t sizeBytes) {
+  auto map = snapshot();
+  Allocation found = requireAllocation(*map, "share", address, sizeBytes);
+  std::lock_guard lock(mutex);
+  auto shared = files.find(found.address);
+  if (shared == files.end() || shared->second.imported)
+    throw inputError(fmt::format("share: {} bytes at {:#x} are {}, which no other process can map", sizeBytes, address,
+                                 shared == files.end() ? "ordinary memory of the host" : "memory of another process"),
+                     {"allocate memory for windows by the communicator"});
+  return {duplicateOf(shared->second.file), found.sizeBytes, address - found.address};
 }
 
 uint64_t HostMemory::map(const FileDescriptor &file, uint64_t sizeBytes, const std::string &name,
                          const std::string &device) {
   checkMemoryFile(file, mappedBytes(sizeBytes), "another process");
-  FileDescriptor copy(::fcntl(file.get(), F_DUPFD_CLOEXEC, 0));
-  if (!copy)
-    throw environmentError(fmt::format("a descriptor of shared memory: {}", std::strerror(errno)));
-  return addShared(std::move(copy), true, {0, sizeBytes, name, device});
+  return addShared(duplicateOf(file), true, {0, sizeBytes, name, device});
 }
 
 uint64_t HostMemory::free(uint64_t address) noexcept {

@@ -28,6 +28,13 @@ public:
   uint64_t allocateShared(uint64_t sizeBytes, const std::string &name, const std::string &device);
   /// A descriptor of that file. Throws Error{Input} for other memory.
   FileDescriptor fileOf(uint64_t address);
+  /// The same of the allocation that holds the range: the descriptor, its size and the range's offset in it. Throws
+  /// Error{Input} for a range that no live allocation holds, for memory of no file, and for that of another process.
+  struct FileRange {
+    FileDescriptor file;
+    uint64_t sizeBytes, offset;
+  };
+  FileRange fileOfRange(uint64_t address, uint64_t sizeBytes);
   /// Memory of another process. Throws Error{Environment} for a file that is not as allocateShared makes it, or
   /// smaller.
   uint64_t map(const FileDescriptor &file, uint64_t sizeBytes, const std::string &name, const std::string &device);
