@@ -82,7 +82,7 @@ Plan planOf(const Algorithm &algorithm, int ranks, PacketForm packets = PacketFo
   if (collective.kind == CollectiveKind::Permute) // everybody to the next one, and nobody to rank 0
     for (int rank = 0; rank < ranks; ++rank)
       collective.sources.push_back(rank - 1);
-  PlanOptions options{"", 1, 4, 1, 0, false, 0, packets};
+  PlanOptions options{.blocks = 1, .tileElements = 4, .tilesPerRound = 1, .packets = packets};
   options.own = &algorithm;
   return makePlan(collective, hostChip, options);
 }
