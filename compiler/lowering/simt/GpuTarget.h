@@ -91,9 +91,9 @@ public:
   /// Waits until the launch before this one in its stream has ended and what it wrote can be seen; from then on the
   /// launch after it may start, which waits likewise. Returns false where launches start after each other anyway.
   virtual bool waitForLaunchBefore(Builder &b) const { return false; }
-  virtual mlir::Value threadId(Builder &b) const = 0;               ///< i32, in the block
-  /// i32, the thread's number in its warp, of which LLVM does not know that it is a part of threadId; null where the chip
-  /// has no such register.
+  virtual mlir::Value threadId(Builder &b) const = 0; ///< i32, in the block
+  /// i32, the thread's number in its warp, of which LLVM does not know that it is a part of threadId; null where the
+  /// chip has no such register.
   virtual mlir::Value laneNumber(Builder &b) const { return {}; }
   virtual mlir::Value programId(Builder &b, int axis) const = 0;    ///< i32
   virtual mlir::Value programCount(Builder &b, int axis) const = 0; ///< i32

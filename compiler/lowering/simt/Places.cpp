@@ -16,9 +16,9 @@ int64_t ThreadCode::registerPart(const LinearLayout &layout, int64_t reg, Dim ou
   return result;
 }
 
-/// Whether registers have a coordinate's bit where the thread's number has one that a mask takes away from the lanes' part:
-/// LLVM drops the mask of `(thread & 31) | 32`, and then what only the constant distinguishes is no longer a base and an
-/// offset of it.
+/// Whether registers have a coordinate's bit where the thread's number has one that a mask takes away from the lanes'
+/// part: LLVM drops the mask of `(thread & 31) | 32`, and then what only the constant distinguishes is no longer a base
+/// and an offset of it.
 static bool coversNextBits(const layout::LinearLayout &tile, layout::Dim out, int64_t above, int threadBitsAbove) {
   uint64_t lost = ((uint64_t(1) << threadBitsAbove) - 1) * uint64_t(above);
   for (int bit = 0; bit < tile.inputBits(layout::Dim::Register); ++bit)
