@@ -13,7 +13,7 @@ if not torch.cuda.is_available():
 
 import triton  # noqa: E402
 
-if torch.cuda.is_available() and os.environ.get("HEDDLE_SUITE_BACKEND") != "triton":
+if torch.cuda.is_available() and hasattr(triton, "runtime") and os.environ.get("HEDDLE_SUITE_BACKEND") != "triton":
     # Before Triton 3.8 a backend cannot be chosen by the environment where another one is active.
     import heddle.triton
     heddle.triton.enable(os.environ["HEDDLE_TRITON_DEVICE"])
