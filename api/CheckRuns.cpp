@@ -369,8 +369,10 @@ CheckResult Summary::make(const CheckRequest &request) {
   std::sort(result.approximated.begin(), result.approximated.end());
   addReasons(request);
   rateResults();
-  result.leftOut = std::erase_if(result.findings,
-                                 [&](const CheckFinding &finding) { return finding.severity < request.minSeverity; });
+  auto isBelow = [&](const CheckFinding &finding) { return finding.severity < request.minSeverity; };
+  result.leftOutResults = size_t(std::ranges::count_if(
+      result.findings, [&](const CheckFinding &finding) { return finding.kind == "result" && isBelow(finding); }));
+  result.leftOut = std::erase_if(result.findings, isBelow);
   return std::move(result);
 }
 
