@@ -50,6 +50,7 @@ struct CheckResult {
   size_t planned = 0, ended = 0; ///< runs
   std::vector<CheckFinding> findings;
   size_t leftOut = 0;                    ///< findings below the request's severity
+  size_t leftOutResults = 0;             ///< those of them that are results that differ
   std::vector<std::string> approximated; ///< instructions that ran and whose bits the manual does not say
   std::vector<std::string> notes;        ///< what is no finding: reads of slack
   std::vector<std::string> reasons;      ///< why it is not clean although there may be no finding

@@ -327,18 +327,32 @@ void Summary::addReasons(const CheckRequest &request) {
     result.reasons.push_back(fmt::format("checks were off: {}", fmt::join(off, ", ")));
 }
 
-/// A result differs for the reason of another finding, the most severe of those that tell of an order.
+/// Accesses that bring the same bits in any order, or are only slow, change no result.
+bool mayChangeResults(const CheckFinding &finding) {
+  return finding.secondPc && finding.kind != "lds-same-value" && finding.kind != "global-same-value" &&
+         finding.kind != "misaligned-slow";
+}
+
+/// A result differs for the reason of another finding, the most severe of those that tell of an order. Which one is not
+/// known, and other bits have been seen, so that a low one does not make the result low.
 void Summary::rateResults() {
   const CheckFinding *cause = nullptr;
   for (const CheckFinding &finding : result.findings)
-    if (finding.secondPc && (!cause || finding.severity > cause->severity))
+    if (mayChangeResults(finding) && (!cause || finding.severity > cause->severity))
       cause = &finding;
   for (CheckFinding &finding : result.findings) {
     if (finding.kind != "result")
       continue;
-    finding.severity = cause ? cause->severity : Severity::High;
-    finding.reason = cause ? fmt::format("as of the most severe finding that may be its cause ({})", cause->kind)
-                           : "no other finding explains it";
+    if (!cause) {
+      finding.severity = Severity::High;
+      finding.reason = "no other finding explains it";
+    } else if (cause->severity < Severity::Medium) {
+      finding.severity = Severity::Medium;
+      finding.reason = fmt::format("other bits were seen, and what may be their cause is low ({})", cause->kind);
+    } else {
+      finding.severity = cause->severity;
+      finding.reason = fmt::format("as of the most severe finding that may be its cause ({})", cause->kind);
+    }
     finding.text += fmt::format("  severity {}: {}\n", nameOf(finding.severity), finding.reason);
   }
 }
@@ -355,8 +369,10 @@ CheckResult Summary::make(const CheckRequest &request) {
   std::sort(result.approximated.begin(), result.approximated.end());
   addReasons(request);
   rateResults();
-  result.leftOut = std::erase_if(result.findings,
-                                 [&](const CheckFinding &finding) { return finding.severity < request.minSeverity; });
+  auto isBelow = [&](const CheckFinding &finding) { return finding.severity < request.minSeverity; };
+  result.leftOutResults = size_t(std::ranges::count_if(
+      result.findings, [&](const CheckFinding &finding) { return finding.kind == "result" && isBelow(finding); }));
+  result.leftOut = std::erase_if(result.findings, isBelow);
   return std::move(result);
 }
 

@@ -189,6 +189,8 @@ std::string formatVerdict(const CheckResult &result, const KernelOptions &kernel
   std::string approximated =
       result.approximated.empty() ? "" : fmt::format("; approximated: {}", fmt::join(result.approximated, ", "));
   std::string leftOut = result.leftOut ? fmt::format("; {} of lower severity not shown", result.leftOut) : "";
+  if (result.leftOutResults)
+    leftOut += fmt::format(", {} of them a result that depends on policy or schedule", result.leftOutResults);
   if (result.isClean())
     return text + "clean" + leftOut + approximated + "\n";
   std::string found = result.findings.empty()
@@ -208,6 +210,7 @@ nlohmann::ordered_json verdictAsJson(const CheckResult &result, const KernelOpti
                                  {"chip", result.chip},
                                  {"clean", result.isClean()},
                                  {"belowMinSeverity", result.leftOut},
+                                 {"resultsBelowMinSeverity", result.leftOutResults},
                                  {"runs", result.planned},
                                  {"ended", result.ended},
                                  {"instructions", result.instructions},

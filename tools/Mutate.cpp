@@ -173,13 +173,22 @@ std::string formatScore(const MutateResult &result) {
   return text + fmt::format("score {:.1f} % ({} of {})\n", 100 * result.score(), result.caught(), counted);
 }
 
+/// Why no mutants were made, or nothing.
+const char *noMutantsBecause(const MutateResult &result) {
+  if (!result.good.findings.empty())
+    return "the kernel itself must be without findings first";
+  return result.good.ended == result.good.planned ? nullptr : "all runs of the kernel itself must end first";
+}
+
 nlohmann::ordered_json asJson(const MutateResult &result, const KernelOptions &kernel) {
+  const char *reason = noMutantsBecause(result);
   nlohmann::ordered_json json = {{"good", verdictAsJson(result.good, kernel)},
                                  {"executed", result.executed},
                                  {"notReached", result.notReached},
                                  {"caught", result.caught()},
                                  {"equivalent", result.equivalent()},
-                                 {"score", result.score()},
+                                 {"score", reason ? nullptr : nlohmann::ordered_json(result.score())},
+                                 {"noMutantsBecause", reason ? nlohmann::ordered_json(reason) : nullptr},
                                  {"notes", result.notes}};
   json["mutants"] = nlohmann::ordered_json::array();
   for (const Mutant &mutant : result.mutants)
@@ -227,15 +236,13 @@ int mutateVerb(MutateVerbRequest &request) {
   const KernelOptions &kernel = request.options.kernel;
   MutateResult result =
       namingOptions(simulatedArgumentOptions, [&] { return mutateKernel(file, kernel.input, mutate); });
-  bool isGood = result.good.findings.empty() && result.good.ended == result.good.planned;
+  const char *reason = noMutantsBecause(result);
   if (request.json)
     printJson(asJson(result, kernel));
   else
     printData(formatVerdict(result.good, kernel) +
-              (isGood                         ? "\n" + formatScore(result)
-               : result.good.findings.empty() ? "no mutants: all runs of the kernel itself must end first\n"
-                                              : "no mutants: the kernel itself must be without findings first\n"));
-  bool isEnough = isGood && 100 * result.score() >= request.minimumPercent && result.count(Fate::NotRun) == 0;
+              (reason ? fmt::format("no mutants: {}\n", reason) : "\n" + formatScore(result)));
+  bool isEnough = !reason && 100 * result.score() >= request.minimumPercent && result.count(Fate::NotRun) == 0;
   return isEnough ? 0 : int(ErrorClass::WrongResult);
 }
 

@@ -58,6 +58,12 @@ def with_count(elf, address, counter, count):
 
 def with_counts(elf, first, last, counter, old, new):
     """The object with `new` in each wait from `first` to `last` that has the count `old`, and nothing else but a count."""
+    if first > last:
+        raise ChangeError(f"the first address, {first:#x}, is after the last, {last:#x}")
+    if old == new:
+        raise ChangeError(f"`{counter}({old}>{new})` changes nothing")
+    if max(old, new) > LARGEST[counter]:
+        raise ChangeError(f"`{counter}({max(old, new)})` is more than the {LARGEST[counter]} that s_waitcnt holds")
     mask, bits = (0xC00F, old & 15 | old >> 4 << 14) if counter == "vmcnt" else (0xF00, old << 8)
     places = [at for at in range(first, last + WORD, WORD)
               if word_at(elf, at) >> 16 == WAITCNT and word_at(elf, at) & mask == bits]
@@ -70,15 +76,25 @@ def with_counts(elf, first, last, counter, old, new):
 
 def moved(elf, source, target):
     """The object with the instruction of one word at `source` before the one at `target`, and those between 4 bytes on."""
+    if source == target:
+        raise ChangeError(f"the instruction at {source:#x} is moved before itself, which changes nothing")
     first, past = min(source, target), max(source + WORD, target)
     begin = file_offset(elf, first)
+    file_offset(elf, past - WORD)
+    size = words_of(word_at(elf, source))
+    if size > 1:
+        raise ChangeError(f"the instruction at {source:#x} has {size * WORD} bytes; only one of {WORD} bytes can be moved")
+    at = first
+    while at < max(source, target):
+        at += words_of(word_at(elf, at)) * WORD
+    if at > max(source, target):
+        raise ChangeError(f"{max(source, target):#x} lies within an instruction, by the lengths of those from {first:#x} on")
     words = list(struct.unpack_from(f"<{(past - first) // WORD}I", elf, begin))
     for i, word in enumerate(words):
         if word >> 16 in BRANCHES:
             raise ChangeError(f"a branch at {first + i * WORD:#x} lies between {source:#x} and {target:#x}")
     word = words.pop((source - first) // WORD)
     words.insert((target - first) // WORD - (target > source), word)
-    file_offset(elf, past - WORD)
     return elf[:begin] + struct.pack(f"<{len(words)}I", *words) + elf[begin + len(words) * WORD:]
 
 

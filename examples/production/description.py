@@ -39,7 +39,8 @@ class Expected:
 @dataclass
 class Launch:
     """`arguments`: {offset: value}; a value is an int, a number of `formats`, a NumPy array (a buffer with these contents), a
-    `Slack`, or text as `heddle simulate --arg` takes it, `f32[4,8]` for one. `expected`: {offset: Expected}. `judge`, where an element by
+    `Slack`, or text as `heddle simulate --arg` takes it, `f32[4,8]` for one. For a structure by value it is an array of as
+    many bytes, or text: JSON, or `struct:FILE`. `expected`: {offset: Expected}. `judge`, where an element by
     element comparison is not enough, takes {offset: array} and returns (right, sentence). `allow_different`: offsets of
     buffers whose bits depend on the order of float atomics. `options`: further options of `simulate` and `check`. `buffers`:
     {name: array or text} of buffers that are no arguments, with `name@DEVICE` for one device's; `expected` and `outputs` may

@@ -15,22 +15,26 @@ import os
 import pkgutil
 import shlex
 import signal
+import struct
 import sys
 import tempfile
 
 try:
     import numpy  # noqa: F401
 except ImportError:
-    sys.exit(f"production: error: {sys.executable} has no NumPy\nnote: install python3-numpy, or run this with /usr/bin/python3")
+    print(f"production: error: {sys.executable} has no NumPy\nnote: install python3-numpy, or run this with /usr/bin/python3",
+          file=sys.stderr)
+    sys.exit(2)
 
 import families
 import changes
 import kinds
 import waits
-from mendings import MENDINGS
+from mendings import MENDINGS, NOTHING_MISSING
 from runner import Outcome, RunError, Runner, Settings
 
 COMMIT = "e4048607a535ace3a2b51ded31b1c8c2d45c0879"
+MACHINES = {"gfx942": 0x4C, "gfx950": 0x4F}  # EF_AMDGPU_MACH, in the low byte of an object's e_flags
 HOW_TO_GET = f"""note: get the objects, and name the folder:
   git clone --filter=blob:none --sparse https://github.com/ROCm/aiter
   git -C aiter checkout {COMMIT} && git -C aiter sparse-checkout set hsa
@@ -46,21 +50,67 @@ def parse_options():
     parser.add_argument("names", nargs="*", metavar="NAME", help="part of a label; several: any of them")
     parser.add_argument("--own", action="store_true", help="kernels of ours, compiled with clang-22; no folder is needed")
     parser.add_argument("--list", action="store_true", help="the labels, families, objects and tolerances, and the kernels of each family")
-    parser.add_argument("--commands", action="store_true", help="print the `heddle` commands of the kernels, and run nothing")
+    parser.add_argument("--check-objects", action="store_true", help="only look whether the objects are there, and of their chips")
+    parser.add_argument("--commands", action="store_true", help="print the `heddle` commands of the kernels, and run none of them; "
+                        "their inputs are written")
     parser.add_argument("--rates", action="store_true", help="how fast one of AITER's kernels of each family runs with and without checks")
     parser.add_argument("--waits", type=int, metavar="N", help="change N waits to the exact counts of `heddle inspect --waits`, and beyond")
-    parser.add_argument("--seed", type=int, default=1, help="of the choice of waits (1)")
+    parser.add_argument("--seed", type=int, help="of the choice of waits (1)")
     parser.add_argument("--mend", action="store_true", help="put in the waits and barriers that docs/production.md calls missing; the "
                         "findings must go")
     parser.add_argument("--change", action="append", default=[], metavar="CHANGE", help="make a change in the object first, as "
                         "0x4a3c=lgkmcnt(4); may be repeated; a wrong one prints the forms")
     parser.add_argument("--json", action="store_true", help="the outcomes as JSON")
     parser.add_argument("--no-check", action="store_true", help="only compare with the reference")
-    parser.add_argument("--time-limit", type=int, default=120, metavar="S", help="of each check, in seconds (120)")
-    parser.add_argument("--jobs", type=int, default=1, metavar="N", help="kernels at once (1)")
+    parser.add_argument("--time-limit", type=int, metavar="S", help="of each check, in seconds (120)")
+    parser.add_argument("--jobs", type=int, metavar="N", help="kernels at once (1)")
     parser.add_argument("--work", metavar="FOLDER", help="where inputs, results and verdicts stay; default build/production")
-    parser.add_argument("--heddle", metavar="PROGRAM", default=os.environ.get("HEDDLE", "build/bin/heddle"))
-    return parser.parse_args()
+    parser.add_argument("--heddle", metavar="PROGRAM", help="that of the environment's HEDDLE, else build/bin/heddle")
+    options = parser.parse_args()
+    options.program = options.heddle or os.environ.get("HEDDLE", "build/bin/heddle")
+    return options
+
+
+# What an invocation does, by the option that asks for it, and the options that matter then; others are refused.
+MODES = {
+    "--list": {"--own"},
+    "--check-objects": {"--own", "--work"},
+    "--commands": {"--own", "--change", "--time-limit", "--work", "--heddle"},
+    "--rates": {"--json", "--work", "--heddle"},
+    "--waits": {"--own", "--seed", "--jobs", "--json", "--work", "--heddle"},
+    "--mend": {"--json", "--time-limit", "--jobs", "--work", "--heddle"},
+    "": {"--own", "--change", "--no-check", "--json", "--time-limit", "--jobs", "--work", "--heddle"},
+}
+
+
+def check_options(options):
+    """Options that would be ignored are refused, and so are numbers that mean nothing."""
+    values = {"--" + name.replace("_", "-"): value for name, value in vars(options).items() if name not in ("names", "program")}
+    given = [name for name, value in values.items() if value is not None and value is not False and value != []]
+    mode = next((name for name in MODES if name in given), "")
+    ignored = [name for name in given if name != mode and name not in MODES[mode]]
+    if ignored:
+        raise Misuse(f"{ignored[0]} does not go with {mode or 'a run of the kernels'}" + (
+            "\nnote: --seed is of --waits" if "--seed" in ignored and not mode else ""))
+    if options.no_check and options.time_limit is not None:
+        raise Misuse("--time-limit does not go with --no-check, since it is that of the checks")
+    for name, value, what in (("--jobs", options.jobs, "kernels"), ("--waits", options.waits, "waits"),
+                              ("--time-limit", options.time_limit, "seconds")):
+        if value is not None and value < 1:
+            raise Misuse(f"`{name} {value}` is no number of {what} from 1 on")
+    unknown = [change for change in options.change if not changes.is_change(change)]
+    if unknown:
+        raise Misuse(f"`{unknown[0]}` is no change\n{changes.HOW}")
+
+
+def work_folder(path):
+    try:
+        os.makedirs(path, exist_ok=True)
+    except OSError as error:
+        raise Misuse(f"`--work {path}` cannot be made: {error.strerror}") from error
+    if not os.access(path, os.W_OK | os.X_OK):
+        raise Misuse(f"`--work {path}` cannot be written to")
+    return path
 
 
 def objects_folder():
@@ -83,7 +133,10 @@ def described_kernels(own):
 
 
 def select(kernels, names):
-    chosen = [kernel for kernel in kernels if not names or any(name in kernel.label for name in names)]
+    """Those that have one of the names in their labels; a whole label names one kernel, also where it is a part of others."""
+    labels = {kernel.label for kernel in kernels}
+    chosen = [kernel for kernel in kernels if not names or any(
+        name == kernel.label if name in labels else name in kernel.label for name in names)]
     unknown = [name for name in names if not any(name in kernel.label for kernel in kernels)]
     if unknown:
         raise Misuse(f"no kernel has `{unknown[0]}` in its label\nnote: --list shows the labels")
@@ -96,6 +149,34 @@ def check_objects(kernels, objects, own):
         path = os.path.join(objects, kernel.object)
         if not os.path.isfile(path):
             raise Misuse(f"{kernel.label}: `{path}` is missing" + ("" if own else f"\n{HOW_TO_GET}"))
+        check_chip(kernel, path)
+
+
+def check_chip(kernel, path):
+    """What is no ELF file, or is cut short, `heddle inspect` names."""
+    with open(path, "rb") as file:
+        start = file.read(64)
+    if len(start) < 64 or not start.startswith(b"\x7fELF\x02"):
+        return
+    machine = struct.unpack_from("<I", start, 48)[0] & 255
+    if machine != MACHINES[kernel.chip]:
+        chip = next((name for name, number in MACHINES.items() if number == machine), "another chip")
+        raise Misuse(f"{kernel.label}: `{path}` is for {chip} (machine {machine:#x} of its e_flags), and the label's chip is "
+                     f"{kernel.chip} ({MACHINES[kernel.chip]:#x})\nnote: the folder has the objects of {kernel.chip} below `{kernel.chip}`")
+
+
+def check_changes(kernels, objects, options):
+    """All changes can be made in the object; else nothing runs."""
+    if not options.change:
+        return
+    path = os.path.join(objects, kernels[0].object)
+    with open(path, "rb") as file:
+        elf = file.read()
+    try:
+        for change in options.change:
+            elf = changes.changed(elf, change)
+    except changes.ChangeError as error:
+        raise Misuse(f"`--change {change}`: {error}\nnote: the object is `{path}`; `llvm-objdump-22 -d` shows its instructions") from error
 
 
 def run_one(kernel, settings):
@@ -117,7 +198,7 @@ def run_mended(kernel, settings):
     What remains must be what the mending says."""
     mending = MENDINGS[kernel.object]
     mended = kernel if mending.remains else dataclasses.replace(kernel, schedule="")
-    outcome = run_one(mended, dataclasses.replace(settings, changes=mending.changes))
+    outcome = run_one(mended, dataclasses.replace(settings, changes=mending.changes, form="mended"))
     verdict = "findings" if mending.remains else "clean"
     if not outcome.error and (outcome.verdict != verdict or set(outcome.findings) != set(mending.remains)):
         outcome.right = False
@@ -140,7 +221,7 @@ def run_all(kernels, settings, options):
     outcomes = []
     if not options.json:
         print(f"{'kernel':58} {'result':6} {'instr.':>10} {'M/s':>7}  check", flush=True)
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+    with concurrent.futures.ThreadPoolExecutor(options.jobs or 1) as pool:
         one = run_mended if options.mend else run_one
         for outcome in pool.map(lambda kernel: one(kernel, settings), kernels):
             outcomes.append(outcome)
@@ -157,30 +238,31 @@ def run_all(kernels, settings, options):
 
 def changeable(kernels, options):
     """Those that --mend or --change concerns, or all."""
-    others = {"--change": options.change, "--commands": options.commands, "--no-check": options.no_check, "--own": options.own,
-              "--waits": options.waits is not None}
-    if options.mend and any(others.values()):
-        raise Misuse(f"--mend does not go with {next(name for name, given in others.items() if given)}")
-    unknown = [change for change in options.change if not changes.is_change(change)]
-    if unknown:
-        raise Misuse(f"`{unknown[0]}` is no change\n{changes.HOW}")
-    if options.waits is not None and options.change:
-        raise Misuse("--change does not go with --waits, which makes its own changes")
     if options.mend:
         mended = [kernel for kernel in kernels if kernel.object in MENDINGS]
         if not mended:
             raise Misuse(f"docs/production.md has nothing missing in {', '.join(kernel.label for kernel in kernels[:3])}")
+        if len(mended) < len(kernels):
+            print(f"note: --mend leaves out {len(kernels) - len(mended)} of {len(kernels)} kernels, in which docs/production.md has "
+                  "nothing missing", file=sys.stderr)
         return mended
-    objects = sorted({kernel.object for kernel in kernels})
-    if options.change and len(objects) > 1:
-        raise Misuse(f"--change is for kernels of one object; the names are of {len(objects)}, as {objects[0]} and {objects[1]}")
+    if options.change and len({kernel.object for kernel in kernels}) > 1:
+        shown = "\n".join(f"  {kernel.label}  {kernel.object}" for kernel in kernels[:8])
+        more = f"\n  and {len(kernels) - 8} more" if len(kernels) > 8 else ""
+        raise Misuse(f"--change is for kernels of one object; these {len(kernels)} labels match, of "
+                     f"{len({kernel.object for kernel in kernels})} objects:\n{shown}{more}\n"
+                     "note: give a whole label as NAME, or a part that only kernels of one object have")
     return kernels
 
 
 def settings_for(options, objects, work):
-    if not os.access(options.heddle, os.X_OK):
-        raise Misuse(f"`{options.heddle}` is no program\nnote: `./dev build` makes it; --heddle or HEDDLE names another")
-    return Settings(options.heddle, objects, work, not options.no_check, options.time_limit, tuple(options.change))
+    program = options.program
+    if not (os.path.isfile(program) and os.access(program, os.X_OK)):
+        raise Misuse(f"`{program}` is no program\nnote: `./dev build` makes it; --heddle or HEDDLE names another")
+    form = ("mended" if options.mend else "changed" if options.change else "waits" if options.waits is not None
+            else "rates" if options.rates else "")
+    limit = 120 if options.time_limit is None else options.time_limit
+    return Settings(program, objects, work_folder(work), not options.no_check, limit, tuple(options.change), form)
 
 
 def run_rates(settings, names, as_json):
@@ -198,11 +280,19 @@ def run_rates(settings, names, as_json):
     return 0
 
 
+def print_commands(kernels, settings):
+    """`heddle mutate` wants a kernel without findings."""
+    for kernel in kernels:
+        runner = Runner(kernel, settings)
+        print(f"# {kernel.label}", shlex.join(runner.simulate_command()), shlex.join(runner.check_command()), sep="\n")
+        if not settings.changes and (kernel.object in MENDINGS or kernel.object in NOTHING_MISSING or kernel.verdict == "findings"):
+            print("# no `heddle mutate`: the check of this kernel has findings")
+        else:
+            print(shlex.join(runner.mutate_command()))
+
+
 def run(options, work):
-    if options.jobs < 1:
-        raise Misuse(f"`--jobs {options.jobs}` is no number of kernels from 1 on")
-    if options.rates and (options.mend or options.change):
-        raise Misuse("--rates measures the objects as they are, without --mend and --change")
+    check_options(options)
     if options.rates:
         return run_rates(settings_for(options, objects_folder(), work), options.names, options.json)
     kernels = changeable(select(described_kernels(options.own), options.names), options)
@@ -212,14 +302,15 @@ def run(options, work):
                   f"{'; ' + kernel.note if kernel.note else ''}")
         print(*kinds.totals(kernels), sep="\n")
         return 0
-    objects = importlib.import_module("own").compile_all(work) if options.own else objects_folder()
+    objects = importlib.import_module("own").compile_all(work_folder(work)) if options.own else objects_folder()
     check_objects(kernels, objects, options.own)
+    if options.check_objects:
+        print(f"{len({kernel.object for kernel in kernels})} objects of {len(kernels)} kernels are there")
+        return 0
+    check_changes(kernels, objects, options)
     settings = settings_for(options, objects, work)
     if options.commands:
-        for kernel in kernels:
-            runner = Runner(kernel, settings)
-            print(f"# {kernel.label}", *map(shlex.join, (runner.simulate_command(), runner.check_command(),
-                                                         runner.mutate_command())), sep="\n")
+        print_commands(kernels, settings)
         return 0
     if options.waits is not None:
         return run_waits(kernels, settings, options)
@@ -227,9 +318,8 @@ def run(options, work):
 
 
 def run_waits(kernels, settings, options):
-    if options.waits < 1:
-        raise Misuse(f"`--waits {options.waits}` is no number of waits from 1 on")
-    result = waits.verify(kernels, settings, options.waits, options.seed, options.jobs)
+    seed = 1 if options.seed is None else options.seed
+    result = waits.verify(kernels, settings, options.waits, seed, options.jobs or 1)
     if options.json:
         table = [{"class": kind, "count": what, "same": stays, "mutants": number}
                  for (kind, what, stays), number in sorted(result["outcomes"].items())]

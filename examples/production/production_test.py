@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels of ours through the runner of production kernels, and its errors. HEDDLE names the program."""
+import io
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import unittest
 import unittest.mock
+
+import numpy as np
 
 FOLDER = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, FOLDER)
@@ -18,7 +22,7 @@ import production as production_program  # noqa: E402
 import rates  # noqa: E402
 import waits  # noqa: E402
 from description import Launch  # noqa: E402
-from runner import RunError, Runner, Settings  # noqa: E402
+from runner import RunError, Runner, Settings, check_fits  # noqa: E402
 
 
 def production(*arguments, folder=""):
@@ -57,6 +61,77 @@ class OwnKernels(unittest.TestCase):
         with self.assertRaises(RunError) as caught:
             Runner(kernel, settings)
         self.assertIn(message, str(caught.exception))
+
+    def test_a_structure_by_value(self):
+        """`one_argument` has the addresses of x and y as one structure of 16 bytes, of 64 numbers to copy."""
+        layout = {"fields": [{"name": "x", "type": "ptr", "value": "rand:f32[64]:1"}, {"name": "y", "type": "ptr", "value": "f32[64]"}]}
+        with tempfile.TemporaryDirectory() as work:
+            settings = Settings(os.environ.get("HEDDLE", "build/bin/heddle"), own.compile_all(work), work)
+            kernel = next(one for one in own.kernels() if one.name == "one_argument")
+            file = os.path.join(work, "layout.json")
+            with open(file, "w", encoding="utf-8") as text:
+                json.dump(layout, text)
+            for given in (json.dumps(layout), "struct:" + file):
+                kernel.make = lambda given=given: Launch((1, 1, 1), 64, {0: given}, {})
+                outcome = Runner(kernel, settings).run()
+                self.assertTrue(outcome.right)
+                self.assertEqual(outcome.verdict, "clean")
+            kernel.make = lambda: Launch((1, 1, 1), 64, {0: np.zeros(16, np.uint8)}, {})
+            with self.assertRaisesRegex(RunError, "outside every allocation"):  # null pointers
+                Runner(kernel, settings).run()
+
+    def test_a_structure_beside_other_arguments(self):
+        kernel = next(one for one in own.kernels() if one.name == "lds_copy")
+        there = {0: {"offset": 0, "position": 0, "name": "blob", "bytes": 24, "kind": "by_value"}}
+        for value in (np.zeros(24, np.uint8), np.zeros(6, np.float32), "struct:layout.json", 0):
+            check_fits(kernel, there, {0: value})
+        for value, message in ((np.zeros(16, np.uint8), "is 16 bytes; argument `blob`"), (7, "is int `7`; argument `blob`")):
+            with self.assertRaisesRegex(RunError, message + " of `gfx942/lds_copy.co` is a structure of 24 bytes"):
+                check_fits(kernel, there, {0: value})
+
+    def test_an_exception_of_a_description_is_that_kernel_s_error(self):
+        def broken():
+            raise ValueError("no such shape")
+        with tempfile.TemporaryDirectory() as work:
+            settings = Settings(os.environ.get("HEDDLE", "build/bin/heddle"), own.compile_all(work), work, check=False)
+            first, second = (one for one in own.kernels() if one.name in ("lds_copy", "skip") and one.chip == "gfx942")
+            first.make = broken
+            outcomes = [production_program.run_one(kernel, settings) for kernel in (first, second)]
+            self.assertRegex(outcomes[0].error, r"`make` of the description raised ValueError: no such shape\n  note: production_test.py:\d+: ")
+            self.assertTrue(outcomes[1].right)
+
+    def test_a_result_of_no_one_device_is_named(self):
+        with tempfile.TemporaryDirectory() as work:
+            settings = Settings(os.environ.get("HEDDLE", "build/bin/heddle"), own.compile_all(work), work, check=False)
+            kernel = next(one for one in own.kernels() if one.name == "device_sums")
+            launch = own.device_sums()
+            launch.expected = {"data": launch.expected["data@2"]}
+            kernel.make = lambda: launch
+            outcome = production_program.run_one(kernel, settings)
+            self.assertIn("output `data`, of no one device; `heddle simulate` wrote one for each of 4 devices, as `resultdata.0.npy`", outcome.error)
+            runner = Runner(kernel, settings)
+            with self.assertRaisesRegex(RunError, "wrote no `resultdata@9.npy`, output `data` of device 9"):
+                runner.result("data@9")
+
+    def test_what_is_changed_has_a_folder_of_its_own(self):
+        with tempfile.TemporaryDirectory() as work:
+            production("--own", "missing_wait@gfx942", "--work", work)
+            with open(os.path.join(work, "own-missing_wait-gfx942", "check.json"), "rb") as file:
+                before = file.read()
+            for options in (("--change", "0x151c+0xbf8c0f70"), ("--waits", "1")):
+                run = production("--own", "missing_wait@gfx942", "--work", work, *options)
+                self.assertEqual(run.returncode, 0, run.stdout + run.stderr)
+            with open(os.path.join(work, "own-missing_wait-gfx942", "check.json"), "rb") as file:
+                self.assertEqual(file.read(), before)
+            self.assertFalse(os.path.exists(os.path.join(work, "own-missing_wait-gfx942", "changed.co")))
+            self.assertTrue(os.path.exists(os.path.join(work, "own-missing_wait-gfx942-changed", "changed.co")))
+            self.assertTrue(os.path.exists(os.path.join(work, "own-missing_wait-gfx942-waits", "waits.co")))
+
+    def test_commands_say_where_mutate_has_nothing_to_do(self):
+        run = production("--own", "--commands", "missing_wait@gfx942", "skip@gfx942")
+        missing, skip = run.stdout.split("# own/skip@gfx942\n")
+        self.assertIn("# no `heddle mutate`: the check of this kernel has findings", missing)
+        self.assertRegex(skip, r"\n\S+ mutate \S+/skip.co ")
 
     def test_a_wrong_result_is_not_right(self):
         with tempfile.TemporaryDirectory() as work:
@@ -171,6 +246,13 @@ class Changes(unittest.TestCase):
                                          (elf, "0x1510=lgkmcnt(16)", "more than the 15 that s_waitcnt holds"),
                                          (elf, "0x1512=lgkmcnt(1)", "0x1512 is no multiple of 4"),
                                          (elf, "0x1510>0x1516", "0x1516 is no multiple of 4"),
+                                         (elf, "0x1510>0x1510", "the instruction at 0x1510 is moved before itself, which changes nothing"),
+                                         (elf, "0x1514>0x1508", "the instruction at 0x1514 has 8 bytes; only one of 4 bytes can be moved"),
+                                         (elf, "0x1510>0x1518", "0x1518 lies within an instruction, by the lengths of those from 0x1510 on"),
+                                         (elf, "0x1500-0x1524=lgkmcnt(16>0)", "`lgkmcnt(16)` is more than the 15 that s_waitcnt holds"),
+                                         (elf, "0x1500-0x1524=lgkmcnt(0>16)", "`lgkmcnt(16)` is more than the 15 that s_waitcnt holds"),
+                                         (elf, "0x1500-0x1524=lgkmcnt(0>0)", "`lgkmcnt(0>0)` changes nothing"),
+                                         (elf, "0x1524-0x1500=lgkmcnt(0>1)", "the first address, 0x1524, is after the last, 0x1500"),
                                          (elf, "0x9000=vmcnt(0)", "no segment of the object holds the address 0x9000"),
                                          (elf, "0x1500-0x1524=vmcnt(5>0)", "no s_waitcnt from 0x1500 to 0x1524 has vmcnt(5)"),
                                          (jump, "0x1510>0x1508", "a branch at 0x150c lies between 0x1510 and 0x1508"),
@@ -200,16 +282,51 @@ class Changes(unittest.TestCase):
 
     def test_bad_options(self):
         for options, message in ((("--change", "0x1514=vmcnt"), "`0x1514=vmcnt` is no change\nnote: a change is one of"),
-                                 (("--change", "0x1514=vmcnt(0)"), "--change is for kernels of one object; the names are of 20"),
-                                 (("--mend",), "--mend does not go with --own"),
-                                 (("--mend", "--commands"), "--mend does not go with --commands"),
-                                 (("--mend", "--rates"), "--rates measures the objects as they are"),
-                                 (("--change", "0x1514=vmcnt(0)", "--waits", "1"), "--change does not go with --waits")):
+                                 (("--mend",), "--own does not go with --mend"),
+                                 (("--rates",), "--own does not go with --rates"),
+                                 (("--seed", "1"), "--seed does not go with a run of the kernels\nnote: --seed is of --waits"),
+                                 (("--change", "0x1514=vmcnt(0)", "--waits", "1"), "--change does not go with --waits"),
+                                 (("--no-check", "--waits", "1"), "--no-check does not go with --waits"),
+                                 (("--list", "--json"), "--json does not go with --list"),
+                                 (("--commands", "--json"), "--json does not go with --commands"),
+                                 (("--time-limit", "0"), "`--time-limit 0` is no number of seconds from 1 on"),
+                                 (("--no-check", "--time-limit", "9"), "--time-limit does not go with --no-check"),
+                                 (("--work", os.path.join(FOLDER, "own.py", "w")), "w` cannot be made: Not a directory")):
             run = production("--own", *options)
             self.assertEqual(run.returncode, 2, run.stdout + run.stderr)
             self.assertIn(message, run.stderr)
-        run = production("--mend", "topksoftmax")
-        self.assertIn("docs/production.md has nothing missing in topksoftmax/", run.stderr)
+        for options, message in ((("--mend", "--commands"), "--mend does not go with --commands"),
+                                 (("--mend", "--rates"), "--mend does not go with --rates"),
+                                 (("--rates", "--waits", "1"), "--waits does not go with --rates"),
+                                 (("--mend", "topksoftmax"), "docs/production.md has nothing missing in topksoftmax/")):
+            run = production(*options)
+            self.assertEqual(run.returncode, 2, run.stdout + run.stderr)
+            self.assertIn(message, run.stderr)
+
+    def test_a_change_that_cannot_be_made_ends_before_anything_runs(self):
+        for change, message in (("0x9000=vmcnt(0)", "no segment of the object holds the address 0x9000"),
+                                ("0x1512=lgkmcnt(1)", "0x1512 is no multiple of 4"),
+                                ("0x1510=lgkmcnt(16)", "more than the 15 that s_waitcnt holds"),
+                                ("0x1510>0x1510", "is moved before itself")):
+            run = production("--own", "missing_wait@gfx942", "--change", change)
+            self.assertEqual((run.returncode, run.stdout), (2, ""), run.stderr)
+            self.assertIn(f"production: error: `--change {change}`: ", run.stderr)
+            self.assertIn(message, run.stderr)
+
+    def test_a_change_of_several_objects_lists_the_labels(self):
+        run = production("--own", "lds_copy", "skip@gfx942", "--change", "0x1514=vmcnt(0)")
+        self.assertEqual(run.returncode, 2, run.stdout + run.stderr)
+        self.assertIn("--change is for kernels of one object; these 3 labels match, of 3 objects:\n"
+                      "  own/lds_copy@gfx942  gfx942/lds_copy.co\n", run.stderr)
+        self.assertIn("note: give a whole label as NAME", run.stderr)
+
+    def test_what_mend_leaves_out_is_said(self):
+        kernels = [kernel for kernel in production_program.described_kernels(False) if "fmha_v3_bwd/" in kernel.label]
+        options = unittest.mock.Mock(mend=True)
+        with unittest.mock.patch("sys.stderr", io.StringIO()) as printed:
+            mended = production_program.changeable(kernels, options)
+        self.assertIn(f"note: --mend leaves out {len(kernels) - len(mended)} of {len(kernels)} kernels", printed.getvalue())
+        self.assertGreater(len(kernels), len(mended))
 
     def test_each_mending_is_of_a_described_object_and_of_entries_of_the_page(self):
         objects = {kernel.object for kernel in production_program.described_kernels(False)}
@@ -239,6 +356,30 @@ class Errors(unittest.TestCase):
                 self.assertEqual(run.returncode, 2, run.stdout + run.stderr)
                 self.assertRegex(run.stderr, rf"production: error: \S+@gfx9\d+: `{folder}/gfx9\S+\.co` is missing\n")
                 self.assertIn("git clone --filter=blob:none --sparse https://github.com/ROCm/aiter", run.stderr)
+
+    def test_an_object_of_another_chip_is_refused(self):
+        with tempfile.TemporaryDirectory() as work:
+            objects = own.compile_all(work)
+            kernel = next(one for one in own.kernels() if one.name == "skip" and one.chip == "gfx950")
+            os.replace(os.path.join(objects, "gfx942", "skip.co"), os.path.join(objects, "gfx950", "skip.co"))
+            with self.assertRaises(production_program.Misuse) as caught:
+                production_program.check_objects([kernel], objects, True)
+            self.assertIn("skip.co` is for gfx942 (machine 0x4c of its e_flags), and the label's chip is gfx950 (0x4f)", str(caught.exception))
+
+    def test_the_objects_are_looked_at_before_a_build(self):
+        run = production("--check-objects", folder="/nonexist")
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("HEDDLE_AITER is `/nonexist`, which is no folder", run.stderr)
+        with open(os.path.join(FOLDER, "..", "..", "dev"), encoding="utf-8") as file:
+            steps = file.read().split("test_all() {")[1]
+        self.assertLess(steps.index("--check-objects"), steps.index("build \"$preset\""))
+        self.assertIn("20 objects of 20 kernels are there", production("--own", "--check-objects").stdout)
+
+    def test_a_whole_label_names_one_kernel(self):
+        made = own.kernels()
+        longer = next(one for one in made if one.label == "own/skip@gfx942")
+        longer.name = "longer/own/skip@gfx950"
+        self.assertEqual(len(production_program.select(made, ["own/skip@gfx950"])), 1)
 
     def test_an_unknown_name(self):
         run = production("--own", "nothing_like_it")

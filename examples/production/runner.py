@@ -2,6 +2,7 @@
 """Runs one described kernel: `heddle simulate`, comparison with the reference, `heddle check`."""
 import json
 import os
+import traceback
 from collections import Counter
 from dataclasses import dataclass, field
 
@@ -22,13 +23,15 @@ class RunError(Exception):
 @dataclass
 class Settings:
     """What the user chose. `objects` is the folder that has gfx942 and gfx950; `work` gets inputs, results and verdicts;
-    `changes` are made in a copy of the object."""
+    `changes` are made in a copy of the object. `form`, such as `mended`, has folders of its own there, so that it does not
+    replace what came of the unchanged kernel."""
     heddle: str
     objects: str
     work: str
     check: bool = True
     time_limit: int = 120
     changes: tuple = ()
+    form: str = ""
 
 
 @dataclass
@@ -48,6 +51,21 @@ class Outcome:
     def rate(self):
         """Million wave instructions a second of the compared run."""
         return self.instructions / self.seconds / 1e6 if self.seconds else 0.0
+
+
+def from_description(label, what, call, *arguments):
+    """What a function of a description returns. Its exceptions are errors of that kernel, with their place."""
+    try:
+        return call(*arguments)
+    except Exception as error:  # a description may raise anything
+        place = traceback.extract_tb(error.__traceback__)[-1]
+        raise RunError(f"{label}: `{what}` of the description raised {type(error).__name__}: {error}\n"
+                       f"  note: {os.path.basename(place.filename)}:{place.lineno}: {place.line}") from error
+
+
+def is_structure(argument):
+    """Bytes by value, which are no number: what is given for them is a structure in JSON or a file, or an array of bytes."""
+    return argument["kind"] == "by_value" and argument["bytes"] > 8
 
 
 def is_pointer(value):
@@ -84,6 +102,9 @@ def check_fits(kernel, arguments, given):
             raise RunError(f"{kernel.label}: the description has an argument at offset {offset}; `{kernel.object}` has filler "
                            f"{shown(argument)}, and arguments at offsets "
                            f"{', '.join(str(each) for each, one in arguments.items() if not is_filler(one))}")
+        if is_structure(argument):
+            check_structure(kernel, argument, offset, value)
+            continue
         if is_pointer(value):
             size = 4 if isinstance(value, str) and value in ("rank", "devices") else 8
         else:
@@ -91,6 +112,18 @@ def check_fits(kernel, arguments, given):
         if is_pointer(value) and argument["bytes"] != size or argument["bytes"] < size:
             raise RunError(f"{kernel.label}: the description's value at offset {offset} has {size} bytes; argument "
                            f"`{argument['name'] or argument['position']}` of `{kernel.object}` has {argument['bytes']}")
+
+
+def check_structure(kernel, argument, offset, value):
+    """Text is for `heddle simulate --arg`, which names what is wrong with it; an array has the argument's bytes; 0 is zeros."""
+    if isinstance(value, str) or isinstance(value, np.ndarray) and value.nbytes == argument["bytes"]:
+        return
+    if not isinstance(value, (np.ndarray, Slack)) and value == 0:
+        return
+    given = f"{value.nbytes} bytes" if isinstance(value, np.ndarray) else f"{type(value).__name__} `{value}`"
+    raise RunError(f"{kernel.label}: the description's value at offset {offset} is {given}; argument "
+                   f"`{argument['name'] or argument['position']}` of `{kernel.object}` is a structure of {argument['bytes']} bytes\n"
+                   "note: give an array of that many bytes, or text as `heddle simulate --arg` takes it: JSON, or `struct:FILE`")
 
 
 def fields_of(size, given):
@@ -112,21 +145,29 @@ class Runner:
     def __init__(self, kernel, settings):
         self.kernel, self.settings = kernel, settings
         self.path = os.path.join(settings.objects, kernel.object)
-        self.folder = os.path.join(settings.work, f"{kernel.family}-{kernel.name}-{kernel.chip}")
+        self.folder = os.path.join(settings.work, "-".join(filter(None, (kernel.family, kernel.name, kernel.chip, settings.form))))
         os.makedirs(self.folder, exist_ok=True)
         if settings.changes:
             self.path = self.changed_object()
         inspect = [settings.heddle, "inspect", self.path, "--json", *(("--kernel", kernel.symbol) if kernel.symbol else ())]
         listed = sorted(self.execute(inspect, RUN_LIMIT)["arguments"], key=lambda one: one["offset"])
         self.arguments_by_offset = {one["offset"]: one for one in listed}
-        self.launch, self.structure = kernel.make(), []
-        one_argument = len(listed) == 1 and listed[0]["kind"] == "by_value" and listed[0]["bytes"] > 8
+        self.launch, self.structure = from_description(kernel.label, "make", kernel.make), []
+        # All arguments declared as one: the description has the values at their offsets within it, unless it gives it whole.
+        one_argument = len(listed) == 1 and is_structure(listed[0]) and not self.is_whole(listed[0])
         if one_argument or kernel.segment:
             size = kernel.segment or listed[0]["bytes"]
             self.arguments_by_offset, structure = fields_of(size, self.launch.arguments)
             self.structure = ["--kernarg", structure] if kernel.segment else ["--arg", f"{listed[0]['position']}={structure}"]
         check_fits(kernel, self.arguments_by_offset, self.launch.arguments)
         check_all_given(kernel, self.arguments_by_offset, self.launch)
+
+    def is_whole(self, argument):
+        """Whether the description gives the structure by itself, not the fields in it."""
+        value = self.launch.arguments.get(argument["offset"])
+        text = isinstance(value, str) and value.startswith(("{", "struct:", "@"))
+        return len(self.launch.arguments) == 1 and (
+            text or isinstance(value, np.ndarray) and value.dtype.itemsize == 1 and value.nbytes == argument["bytes"])
 
     def changed_object(self):
         with open(self.path, "rb") as file:
@@ -159,6 +200,8 @@ class Runner:
     def value_text(self, argument):
         """The value of an argument as `--arg` takes it; one of the zeros is 0, or no buffer."""
         value = self.launch.arguments.get(argument["offset"], 0)
+        if isinstance(value, np.ndarray) and is_structure(argument):
+            return self.saved(f"argument{argument['position']}", np.frombuffer(value.tobytes(), np.uint8))
         if isinstance(value, np.ndarray):
             return self.saved(f"argument{argument['position']}", value)
         if isinstance(value, Slack):
@@ -205,6 +248,26 @@ class Runner:
     def result_file(self, offset):
         return os.path.join(self.folder, f"result{self.position(offset)}.npy")
 
+    def device_files(self, offset):
+        """Where `heddle simulate` has written a buffer of several devices."""
+        begin = os.path.basename(self.result_file(offset))[:-3]
+        return [os.path.join(self.folder, name) for name in sorted(os.listdir(self.folder))
+                if name.startswith(begin) and name.endswith(".npy") and name[len(begin):-4].isdigit()]
+
+    def result(self, offset):
+        """What the buffer holds after the run. With several devices each has a file of its own, `result8.2.npy` for device 2."""
+        file = self.result_file(offset)
+        if os.path.exists(file):
+            return np.load(file)
+        there = self.device_files(offset)
+        if there:
+            raise RunError(f"{self.kernel.label}: the description wants output `{offset}`, of no one device; `heddle simulate` wrote one "
+                           f"for each of {len(there)} devices, as `{os.path.basename(there[0])}`\n"
+                           "note: make it a buffer of `buffers`, and name one device's as `NAME@DEVICE`")
+        name, _, device = str(offset).partition("@")
+        raise RunError(f"{self.kernel.label}: `heddle simulate` wrote no `{os.path.basename(file)}`, output `{name}`"
+                       f"{' of device ' + device if device else ''}")
+
     def run(self):
         outcome = Outcome(self.kernel.label)
         self.simulate(outcome)
@@ -213,16 +276,21 @@ class Runner:
         return outcome
 
     def simulate(self, outcome):
-        report = self.execute(self.simulate_command(), RUN_LIMIT)
+        command = self.simulate_command()
+        for offset in self.launch.wanted():  # one of an earlier run is no result of this one
+            for file in (self.result_file(offset), *self.device_files(offset)):
+                if os.path.exists(file):
+                    os.remove(file)
+        report = self.execute(command, RUN_LIMIT)
         outcome.instructions, outcome.seconds = report["instructions"], report["seconds"]
-        results = {offset: np.load(self.result_file(offset)) for offset in self.launch.wanted()}
+        results = {offset: self.result(offset) for offset in self.launch.wanted()}
         outcome.right = True
         for offset, expected in self.launch.expected.items():
-            right, sentence = expected.compare(results[offset])
+            right, sentence = from_description(self.kernel.label, f"expected[{offset!r}]", expected.compare, results[offset])
             outcome.right &= right
             outcome.comparisons[f"offset {offset}"] = sentence
         if self.launch.judge:
-            right, sentence = self.launch.judge(results)
+            right, sentence = from_description(self.kernel.label, "judge", self.launch.judge, results)
             outcome.right &= bool(right)
             outcome.comparisons["all"] = sentence
 

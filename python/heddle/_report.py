@@ -279,17 +279,20 @@ class Simulation(_Report):
 
 
 class Mutation(_Report):
-    """How many of the faults that were put into a kernel `check` finds: `score`, from 0 to 1."""
+    """How many of the faults that were put into a kernel `check` finds: `score`, from 0 to 1; None where no faults were put
+    into it, because it has findings itself or its runs did not end. Then `json["noMutantsBecause"]` says which."""
 
     def __init__(self, json: Dict[str, Any], folder: _Folder):
         super().__init__(json, folder)
         self.good = CheckReport(json["good"], folder)
         self.mutants: List[Dict[str, Any]] = json["mutants"]
-        self.score: float = json["score"]
+        self.score: Optional[float] = json["score"]
         self.caught: int = json["caught"]
         self.equivalent: int = json["equivalent"]
 
     def __repr__(self) -> str:
+        if self.score is None:
+            return f"<heddle.Mutation {self.good.kernel}: no score, {self.json['noMutantsBecause']}>"
         return (f"<heddle.Mutation {self.good.kernel}: score {100 * self.score:.1f} %, {self.caught} caught, "
                 f"{self.equivalent} equivalent of {len(self.mutants)}>")
 

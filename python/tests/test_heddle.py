@@ -347,6 +347,9 @@ class Reports(unittest.TestCase):
             report.raise_for_findings()
         self.assertIn("replay", caught.exception.notes[0])
         self.assertIn("<pre>", report._repr_html_())
+        mutation = heddle.mutate(kernel, grid=2, out=heddle.empty(1, "i32"), schedules=1)
+        self.assertIsNone(mutation.score)
+        self.assertIn("no score, the kernel itself must be without findings first", repr(mutation))
 
     def test_exceptions_of_progress_come_through(self):
         def fail(_done, _whole):
