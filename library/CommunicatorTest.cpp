@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <regex>
 #include <thread>
 
 using namespace heddle;
@@ -466,8 +467,9 @@ TEST(Communicators, OperandsInWindowsGoDirect) {
     });
     for (int rank = 0; rank < size; ++rank) {
       std::string text = processes.finish(rank);
-      EXPECT_TRUE(text.starts_with("two_shot_direct\n0 wrong\n2: window `x` was deregistered before\n2: ")) << text;
-      EXPECT_CONTAINS(text, "window `x` was deregistered\n");
+      // The launch ends the group, also for a rank that prepares still.
+      EXPECT_TRUE(text.starts_with("two_shot_direct\n0 wrong\n2: window `x` was deregistered before\n")) << text;
+      EXPECT_TRUE(std::regex_search(text, std::regex("\n[23]: .*was deregistered\n2: .*was deregistered\n"))) << text;
     }
   }
 }

@@ -156,7 +156,7 @@ void execute(const xla::Frame &frame) {
   } else {
     std::unique_ptr<Stream> stream = device->adoptStream(streamOf(frame));
     stream->launch(launch);
-    if (!launch.kernel.package().sites.empty()) // XLA asks this call for errors, and nobody later
+    if (!launch.kernel.package().sites.empty()) // this call is where XLA takes errors
       stream->synchronize();
   }
 }

@@ -38,21 +38,22 @@ def digest(data):
 
 
 def add_sources(function, found):
-    """The text of a `@triton.jit` function, and of such functions and constants of its module that it names."""
+    """The text of a `@triton.jit` function, and of such functions and constants that it names directly, not as a module's."""
     plain = function.fn
-    if plain.__qualname__ in found:
+    key = f"{plain.__module__}.{plain.__qualname__}"
+    if key in found:
         return
-    found[plain.__qualname__] = inspect.getsource(plain)
+    found[key] = inspect.getsource(plain)
     for name in sorted(set(plain.__code__.co_names)):
         value = plain.__globals__.get(name)
         if inspect.isfunction(getattr(value, "fn", None)):
             add_sources(value, found)
-        elif isinstance(value, (bool, int, float, str)) or type(value).__name__ == "constexpr":
-            found[name] = repr(value)
+        elif isinstance(value, (bool, int, float, str, tuple)) or type(value).__name__ == "constexpr":
+            found[f"{plain.__module__}.{name}"] = repr(value)
 
 
 def source_digest(function, signature, constants, aligned):
-    """Of all that decides what the front end makes of `translate`'s arguments; the same with Triton and with its stand-in."""
+    """Of what `add_sources` finds and of `translate`'s other arguments; the same with Triton and with its stand-in."""
     found = {}
     add_sources(function, found)
     parts = [sorted(found.items()), sorted(signature.items()), sorted((name, repr(value)) for name, value in constants.items()),
@@ -264,7 +265,9 @@ class ExportWriter:
             raise Refusal(f"`{folder}` has no `{MANIFEST}`, and is not empty", "give a folder of its own")
 
     def begin(self, key):
-        """Removes the files of a case that is exported again."""
+        """Removes a case that is exported again, first from the manifest."""
+        if self.manifest["cases"].pop(key, None) is not None:
+            self.write_manifest()
         for path in self.folder.glob(f"{key}.*"):
             path.unlink()
 
@@ -276,6 +279,9 @@ class ExportWriter:
 
     def put(self, key, entry):
         self.manifest["cases"] = dict(sorted((self.manifest["cases"] | {key: entry}).items()))
+        self.write_manifest()
+
+    def write_manifest(self):
         self.folder.mkdir(parents=True, exist_ok=True)
         new = self.folder / f"{MANIFEST}.new"
         new.write_text(json.dumps(self.manifest, indent=1))
@@ -315,7 +321,7 @@ def in_children(steps, jobs):
         while steps and len(running) < jobs:
             label, function, arguments = steps.popleft()
             ours, theirs = context.Pipe()
-            process = context.Process(target=answer, args=(theirs, function, arguments))
+            process = context.Process(target=answer, args=(theirs, function, arguments), daemon=True)
             process.start()
             theirs.close()
             running[ours] = label, process, time.monotonic() + STEP_SECONDS

@@ -325,6 +325,9 @@ def _of_torch(value: Any, torch: Any, where: str) -> Memory:
         raise InputError(f"{where}: the tensor requires a gradient, which a kernel does not compute", ["pass tensor.detach()"])
     if value.layout is not torch.strided or value.device.type not in ("cpu", "cuda"):
         raise InputError(f"{where}: the tensor is {value.layout} on {value.device}, and a dense one of the CPU or a GPU is wanted")
+    if value.is_neg() or value.is_conj():
+        raise InputError(f"{where}: the tensor is a view that PyTorch negates or conjugates when it is read",
+                         ["pass tensor.resolve_neg() or tensor.resolve_conj()"])
     if not value.is_contiguous():
         raise InputError(f"{where}: the tensor of shape {list(value.shape)} has strides {list(value.stride())}, and row-major "
                          "ones are wanted", ["pass a contiguous copy"])
@@ -412,7 +415,7 @@ class TorchTools:
 
     def is_plain(self, value: Any) -> bool:
         """A dense tensor of a GPU, of no class that overrides operations."""
-        return type(value) is self.tensor and value.is_cuda and value.layout is self.strided
+        return type(value) is self.tensor and value.is_cuda and value.layout is self.strided and not value.is_neg()
 
 
 _torch_tools: Optional[TorchTools] = None

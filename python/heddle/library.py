@@ -71,6 +71,7 @@ def _read(name: str, value: Any) -> _Input:
     torch = sys.modules.get("torch")
     if torch is not None and isinstance(value, torch.Tensor):
         shape, strides = tuple(value.shape), tuple(value.stride())
+        value = value.resolve_neg().resolve_conj()
         flat = value.detach().as_strided((_span(shape, strides),), (1,))
         place = "host" if value.device.type == "cpu" else memory_of(flat, f"`{name}`").place
         return _Input(dtype=element_type(value.dtype), shape=shape, strides=strides, place=place, flat=flat)
@@ -264,7 +265,7 @@ def _quick_key(name: str, tuned: bool, arguments: Mapping[str, Any]) -> Optional
             gpu = index
             tensors[argument] = value
             key += argument, value.dtype, value.shape, value.stride()
-        elif isinstance(value, (str, int, float, tools.dtype)):
+        elif isinstance(value, (str, int, tools.dtype)):
             key += argument, type(value), value
         else:
             return None

@@ -70,10 +70,12 @@ class LibraryOperators(unittest.TestCase):
         side = torch.cuda.Stream()
         side.wait_stream(torch.cuda.current_stream())
         with torch.cuda.stream(side):
+            torch.cuda._sleep(20_000_000)
             late = x * 0 + x  # a result of the same stream
             made = test_torch.ops.fp8_rowwise_2d(late)
         side.synchronize()
         self.same("fp8_rowwise_2d", made, wanted)
+        torch.cuda.synchronize()
         graph = torch.cuda.CUDAGraph()
         source = torch.zeros_like(x)
         with torch.cuda.graph(graph):
@@ -206,7 +208,7 @@ class TritonKernels(unittest.TestCase):
         self.assertTrue(all("value: 1.0" in line for line in lines), lines)
 
     def test_errors_of_earlier_launches(self):
-        """An error that nobody waited for is thrown by the next launch."""
+        """An error that was not asked for is thrown by the next launch."""
         kernel = heddle.compile(FAILING, target="sm_90")
         x = torch.zeros(1, device=GPU)
         kernel[1](x)
@@ -218,6 +220,11 @@ class TritonKernels(unittest.TestCase):
     def test_a_tensor_of_the_host_is_refused(self):
         x = torch.zeros(64)
         with heddle.triton.device("cuda:0"), self.assertRaisesRegex(ValueError, "cannot be accessed"):
+            add[(1,)](x, x, x, 64, BLOCK=64)
+
+    def test_checking_is_refused(self):
+        x = torch.zeros(64, device=GPU)
+        with heddle.triton.device("cuda:0"), heddle.triton.checking(), self.assertRaisesRegex(heddle.InputError, "cannot be checked"):
             add[(1,)](x, x, x, 64, BLOCK=64)
 
     def test_properties(self):

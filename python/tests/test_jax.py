@@ -64,11 +64,12 @@ class Calls(unittest.TestCase):
 
     def test_shard_map(self):
         devices = min(4, len(jax.devices()))
+        if devices < 2:
+            self.skipTest("JAX has one device")
         mesh = Mesh(numpy.array(jax.devices()[:devices]), ("d",))
         spec = PartitionSpec("d")
         function = jax.jit(jax.shard_map(lambda x, y: jax.lax.psum(add(x, y).sum(), "d"), mesh=mesh, in_specs=(spec, spec),
                                          out_specs=PartitionSpec()))
-        self.assertEqual(devices, 4 if TARGET == "host" else devices)
         self.assertEqual(float(function(self.x, self.y)), float((self.x + self.y).sum()))
 
     def test_scan_and_grad(self):

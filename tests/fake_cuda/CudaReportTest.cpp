@@ -82,7 +82,7 @@ TEST_F(CudaReport, GraphsReportAtEachLaunch) {
 }
 
 // Their owner waits for them without asking for errors.
-TEST_F(CudaReport, StreamsOfOthersThrowAtTheNextLaunch) {
+TEST_F(CudaReport, AdoptedStreamsThrowAtTheNextLaunch) {
   auto adopted = device->adoptStream(static_cast<GpuStream &>(*stream).raw());
   Kernel silent{device->loadModule(emptyPackage())};
   auto tell = [&](uint64_t number) {

@@ -249,7 +249,7 @@ TEST(Conversion, integers_to_floats) {
   }
 }
 
-/// The same bits with one, two and four elements a thread as with eight: chips convert neighbours together.
+/// The same bits with one, two and four elements a thread as with eight: chips convert adjacent elements together.
 template <typename Result, typename From>
 static void expectSameOfAnyTile(const Types &types, const std::string &body, const std::vector<From> &values) {
   auto wanted = mapOnDevice<Result>(types, body, values);

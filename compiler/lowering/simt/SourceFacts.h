@@ -39,7 +39,7 @@ public:
   int64_t sharedAlignment = 0; ///< bytes
   bool mayFail = false;        ///< there are assertions: who waits for others looks whether one failed
   bool publishes = false;      ///< what is written to shared memory is read by matmuls of warp groups
-  bool multiplies = false;     ///< there are matmuls by matrix instructions
+  bool multiplies = false;     ///< there are matmuls
   bool copiesDirectly = false; ///< there are copies of warps straight to shared memory
 
   /// `copy` was cloned from `source`, for code that is divergent or not: what is known of one holds for the other.

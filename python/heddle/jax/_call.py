@@ -4,6 +4,7 @@ runs on the user's machine, and no thread of XLA waits for Python's lock."""
 from __future__ import annotations
 
 import ctypes
+import functools
 import os
 import threading
 from typing import Any, Dict, List, Mapping, Sequence, Tuple, Union
@@ -35,6 +36,11 @@ def _register() -> None:
         _registered = True
 
 
+@functools.lru_cache(maxsize=256)
+def _compiled(text: Any, target: str) -> Kernel:
+    return compile(text, target)
+
+
 def _is_rocm() -> bool:
     return "rocm" in getattr(jax.devices()[0].client, "platform_version", "").lower()
 
@@ -49,9 +55,9 @@ def _kernels(source: Any) -> Dict[str, Kernel]:
         elif isinstance(each, Kernel):
             kernels.append(each)
         else:  # a text, for each kind of device that this process has
-            kernels.append(compile(each, "host"))
+            kernels.append(_compiled(each, "host"))
             if jax.default_backend() == "gpu":
-                kernels.append(compile(each, device_of(("hip:0" if _is_rocm() else "cuda:0")).target))
+                kernels.append(_compiled(each, device_of("hip:0" if _is_rocm() else "cuda:0").target))
     for each in kernels:
         if each.checked:
             raise InputError(f"kernel `{each.name}` has bounds checks, and XLA's memory is not known to them",

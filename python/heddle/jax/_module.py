@@ -63,8 +63,12 @@ def _on_cpu(args: Sequence[Any]) -> Iterator[Sequence[Any]]:
             return value
         if jax.dtypes.issubdtype(value.dtype, jax.dtypes.prng_key):
             return jax.random.wrap_key_data(numpy.asarray(jax.random.key_data(value)), impl=jax.random.key_impl(value))
-        return numpy.asarray(value)
-    with jax.default_device(jax.local_devices(backend="cpu")[0]):
+        return value.item() if value.weak_type and not value.ndim else numpy.asarray(value)
+    try:
+        cpu = jax.local_devices(backend="cpu")[0]
+    except RuntimeError as problem:
+        raise InputError(f"JAX has no CPU to compare with: {problem}", ["JAX_PLATFORMS=cuda,cpu gives it both"]) from None
+    with jax.default_device(cpu):
         yield jax.tree.map(free, args)
 
 

@@ -10,16 +10,22 @@ import torch
 _Placements = List[Tuple[List[Any], List[Any]]]  # of results and of inputs
 
 
+def _splits(array: Any, axis: int, unit: int) -> bool:
+    """Whether every device of the mesh gets a whole number of units of that axis."""
+    return array.shape[axis] % (unit * array.mesh.size()) == 0
+
+
 def _mxfp8_quantise(x: Any, *, dim: int = 0, **options: Any) -> _Placements:
-    """Blocks of 32 elements stay on a device where each device has a multiple of 32 of them."""
+    """Blocks of 32 elements, along axis 1 - dim, stay on a device."""
     from torch.distributed.tensor import Replicate, Shard
-    return [([Replicate(), Replicate()], [Replicate()])] + [
-        ([Shard(axis ^ dim), Shard(axis ^ dim)], [Shard(axis)]) for axis in (0, 1)]
+    axes = [axis for axis in (0, 1) if axis == dim or _splits(x, axis, 32)]
+    return [([Replicate(), Replicate()], [Replicate()])] + [([Shard(axis ^ dim), Shard(axis ^ dim)], [Shard(axis)]) for axis in axes]
 
 
 def _mxfp8_dequantise(q: Any, scales: Any, **options: Any) -> _Placements:
     from torch.distributed.tensor import Replicate, Shard
-    return [([place], [place, place]) for place in (Replicate(), Shard(0), Shard(1))]
+    places = [Replicate(), Shard(0)] + ([Shard(1)] if _splits(q, 1, 32) else [])
+    return [([place], [place, place]) for place in places]
 
 
 def _fp8_rowwise_2d(x: Any, **options: Any) -> _Placements:

@@ -341,6 +341,8 @@ def patch() -> Patch:
     """Puts Heddle's kernels in the place of torchao's, in every module of torchao that has them by name. A program that
     imported a function before keeps that one: patch first. Calls that the library has no kernel for go to torchao's
     own. A release of torchao that lacks a name is told in `missing`; one without any is an error."""
+    if torch.distributed.is_available():
+        register_shardings()
     made = Patch()
     for module, functions in SERVED.items():
         for ours in functions:
@@ -348,8 +350,6 @@ def patch() -> Patch:
     if not made.names:
         raise InputError("torchao has none of the functions that Heddle serves: " + ", ".join(made.missing),
                          ["install a torchao that has torchao.prototype.moe_training"])
-    if torch.distributed.is_available():
-        register_shardings()
     return made
 
 

@@ -45,6 +45,7 @@ class Tensor:
         self.dtype = _ElementType(self._NAMES[self.type_name])
         self.dtype.itemsize = _arrays.size_of(self.type_name)
         self.shape = memory.shape
+        self.is_cuda, self.device = False, "the host"
 
     def data_ptr(self) -> int:
         return self._memory.address
@@ -78,8 +79,8 @@ def _register() -> None:
 
 
 def enable(device: str = "host") -> None:
-    """From now on launches of Triton's kernels go to this device: `host`, `sim:gfx942`, `sim:gfx950`, `cuda:0`. On the host
-    tensors are used in place; for a simulated device they are copied there and back."""
+    """From now on launches of Triton's kernels go to this device: `host`, `sim:gfx942`, `sim:gfx950`, `cuda:0`, or `cuda` for
+    PyTorch's current GPU. On the host and on a GPU tensors are used in place; for a simulated device they are copied there and back."""
     import triton
     from .backend.driver import HeddleDriver
     _register()

@@ -182,11 +182,14 @@ void GpuStream::launch(const Launch &launch) {
     readRecord(module, launch.grid);
 }
 
-/// Others wait for their stream without asking this one for errors, and replay what they capture without its host
+/// The stream's owner waits for it without asking this object for errors, and replays what it captures without the host
 /// functions being kept.
 void GpuStream::checkAdopted(const Package &package) {
   if (!pending.calls.empty())
     if (std::exception_ptr error = pending.errors->take())
+      std::rethrow_exception(error);
+  for (const auto &errors : pending.graphErrors)
+    if (std::exception_ptr error = errors->take())
       std::rethrow_exception(error);
   if (package.sites.empty())
     return;

@@ -53,8 +53,8 @@ private:
   /// The record (binary/LaunchRecord.h) for the launch that comes next: its address, and after the launch what is made
   /// of it. Called with the mutex held.
   uint64_t clearRecord();
-  /// Before a launch into a stream of others. Throws the error of an earlier launch, and for what their captures cannot
-  /// have.
+  /// Before a launch into an adopted stream. Throws the error of an earlier launch; refuses what a capture of the
+  /// stream's owner cannot contain.
   void checkAdopted(const Package &package);
   void readRecord(std::shared_ptr<GpuModule> module, std::array<int64_t, 3> grid);
   void addCall(std::function<void()> function, bool isCopy);

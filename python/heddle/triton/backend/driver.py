@@ -95,14 +95,18 @@ def _scalar(kernel: str, argument: Any, value: Any) -> int:
     return scalar_bits(kernel, argument, value)
 
 
-def _cuda_address(value: Any) -> int:
+def _gpu_address(value: Any, number: int) -> int:
+    """Of a tensor on the GPU of that number."""
     if value is None:
         return 0
     if isinstance(value, int):
         return value
     if not getattr(value, "is_cuda", True):
-        raise InputError(f"a tensor on {value.device} is an argument of a launch on a GPU: pointer argument cannot be accessed "
-                         "(cpu tensor?)", ["move it there by `.cuda()`"])
+        raise InputError(f"a tensor on {value.device} is an argument of a launch on GPU {number}: pointer argument cannot be "
+                         "accessed (cpu tensor?)", ["move it there by `.cuda()`"])
+    if hasattr(value, "get_device") and value.get_device() != number:
+        raise InputError(f"a tensor on {value.device} is an argument of a launch on GPU {number}",
+                         ['`heddle.triton.enable("cuda")` follows PyTorch\'s current device'])
     return value.data_ptr()
 
 
@@ -126,7 +130,7 @@ class HeddleLauncher:
             enter_hook(launch_metadata)
         if x * y * z > 0:
             values = _flat(self.signature, arguments, []) if self.kept is None else [arguments[i] for i in self.kept]
-            if kernel.on_gpu is not None and not self.prints and getattr(_checking, "state", None) is None:
+            if kernel.number is not None and not self.prints and getattr(_checking, "state", None) is None:
                 self._launch_on_gpu(kernel, (x, y, z), stream, values)
             else:
                 self.launch(kernel, (x, y, z), stream, values)
@@ -136,7 +140,7 @@ class HeddleLauncher:
     def launch(self, loaded: "_Loaded", grid: Tuple[int, int, int], raw_stream: int, values: List[Any]) -> None:
         kernel, device = loaded.kernel, loaded.device
         if len(values) != len(kernel.arguments):
-            raise InputError(f"kernel `{kernel.name}` takes {len(kernel.arguments)} arguments and got {len(values)}")
+            raise _wrong_count(kernel, values)
         self._check(loaded, grid, values)
         if self.prints:
             print_to_stdout()  # as Triton's own
@@ -201,31 +205,27 @@ class HeddleLauncher:
                 buffer.close()
 
     def _launch_on_gpu(self, loaded: "_Loaded", grid: Tuple[int, int, int], raw_stream: int, values: List[Any]) -> None:
-        """The same without what every launch does not need: a launch takes microseconds."""
-        kernel, flat = loaded.kernel, []
-        if len(values) != len(kernel._ranges):
-            raise InputError(f"kernel `{kernel.name}` takes {len(kernel.arguments)} arguments and got {len(values)}")
-        for argument, bounds, value in zip(kernel.arguments, kernel._ranges, values):
-            if bounds is None:
-                flat += _ADDRESS, 0, _cuda_address(value)
-            elif type(value) is int and bounds[0] <= value <= bounds[1]:
-                flat += _SCALAR, 0, value & bounds[2]
-            else:
-                flat += _SCALAR, 0, _scalar(kernel.name, argument, value)
+        """A launch into PyTorch's stream. It takes microseconds, so that nothing is asked for here that most launches do not need."""
+        lib, number = loaded.kernel._library, loaded.number
+        if len(values) != len(loaded.kernel.arguments):
+            raise _wrong_count(loaded.kernel, values)
         stream = loaded.device.stream_over(raw_stream)
-        status = kernel._library.launch(stream, loaded.on_gpu, launch_options(grid, 0.0, self.cooperative),
-                                        kernel._pack_values(*flat), len(values))
+        status = lib.launch(*self._call(loaded, stream, grid, values, lambda value: _gpu_address(value, number)))
         if not status and self.asserts:  # PyTorch waits for its streams without asking for errors
-            status = kernel._library.stream_synchronize(stream)
+            status = lib.stream_synchronize(stream)
         if status:
             with _kernel_errors():
-                raise kernel._library.error(status)
+                raise lib.error(status)
 
     def _check(self, loaded: "_Loaded", grid: Tuple[int, int, int], values: List[Any]) -> None:
         state = getattr(_checking, "state", None)
         if state is None:
             return
         from ..._report import check
+        if loaded.number is not None:
+            raise InputError("launches on a GPU cannot be checked: the check needs what the tensors hold",
+                             ["check the kernel on the host: `with heddle.triton.device(\"host\"), heddle.triton.checking()`, and "
+                              "tensors of the CPU"])
         target, options, reports = state
         arguments, buffers = _contents(loaded.kernel.arguments, values)
         own = loaded.kernel.target
@@ -263,7 +263,8 @@ class _Loaded:
 
     def __init__(self, kernel: Any, device: Any):
         self.kernel, self.device = kernel, device
-        self.on_gpu = kernel.on(device) if device.name.startswith("cuda") else None
+        kind, _, number = device.name.partition(":")
+        self.number = int(number or 0) if kind in ("cuda", "hip") else None  # PyTorch's, of a GPU
 
 
 def _current(name: str) -> str:
@@ -274,11 +275,18 @@ def _current(name: str) -> str:
     return f"cuda:{torch.cuda.current_device()}"
 
 
+def _wrong_count(kernel: Any, values: Sequence[Any]) -> InputError:
+    return InputError(f"kernel `{kernel.name}` takes {len(kernel.arguments)} arguments and got {len(values)}")
+
+
 def _place(name: str, device: Any) -> str:
     """The name of the device that Triton's interface calls so: by what get_current_device returned, or by a number."""
-    if name.startswith("cuda") and isinstance(device, int):
-        return f"cuda:{device}"
-    return device if name == "cuda" and isinstance(device, str) else name
+    if name != "cuda":
+        return name
+    index = getattr(device, "index", device)  # of a torch.device
+    if isinstance(index, int):
+        return f"cuda:{index}"
+    return _current(device) if isinstance(device, str) else _current(name)
 
 
 def _cuda_properties(place: str) -> Dict[str, int]:
@@ -346,7 +354,7 @@ class HeddleDriver(DriverBase):
         self.device = "cpu" if self.name == "host" else self.name
         self.utils = _Utils(self.name)
         self.launcher_cls = HeddleLauncher
-        self._cuda = self.name.startswith("cuda")
+        self._cuda = self.name.startswith(("cuda", "hip"))  # PyTorch calls both so
         self._numbers: Dict[Any, int] = {}  # of Triton's names of devices
         if self._cuda:
             import torch  # noqa: F401: tensors of a GPU are PyTorch's
@@ -384,7 +392,7 @@ class HeddleDriver(DriverBase):
 
     def get_active_torch_device(self) -> Any:
         import torch
-        return torch.device(_current(self.name) if self._cuda else "cpu")
+        return torch.device(_current(self.name).replace("hip", "cuda") if self._cuda else "cpu")
 
     def get_device_interface(self) -> Any:
         if self._cuda:
@@ -394,7 +402,14 @@ class HeddleDriver(DriverBase):
 
     def get_benchmarker(self) -> Any:
         from triton.testing import do_bench
-        return do_bench
+        if not self._cuda:
+            return do_bench
+
+        def on_own_device(*args: Any, **options: Any) -> Any:  # events are those of PyTorch's current device
+            import torch
+            with torch.cuda.device(self.get_active_torch_device()):
+                return do_bench(*args, **options)
+        return on_own_device
 
     def get_empty_cache_for_benchmark(self) -> Any:
         if self._cuda:  # more than the L2 cache
