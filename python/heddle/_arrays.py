@@ -407,8 +407,8 @@ class TorchTools:
     """What launches ask PyTorch for: the module's own objects, found once."""
 
     def __init__(self, torch: Any):
-        self.tensor, self.strided, self.dtype, self.empty, self.uint8 = torch.Tensor, torch.strided, torch.dtype, torch.empty, torch.uint8
-        self.device = torch.device
+        self.tensor, self.strided, self.dtype = torch.Tensor, torch.strided, torch.dtype
+        self.empty, self.device = torch.empty, torch.device
         raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self.raw_stream: Any = raw or (lambda index: torch.cuda.current_stream(index).cuda_stream)
         self.gpu = "hip" if torch.version.hip else "cuda"

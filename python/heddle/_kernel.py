@@ -135,6 +135,13 @@ def scalar_bits(kernel: str, argument: Argument, value: Any) -> int:
     return whole & mask
 
 
+def quick_bits(kernel: str, argument: Argument, bounds: Tuple[int, int, int], value: Any) -> int:
+    """`scalar_bits`, at once for an integer within the bounds (least, most, mask) of `Kernel._ranges`."""
+    if type(value) is int and bounds[0] <= value <= bounds[1]:
+        return value & bounds[2]
+    return scalar_bits(kernel, argument, value)
+
+
 class Kernel:
     """A compiled kernel. `kernel[grid](arguments...)` launches it where its arrays are; `Device.run` elsewhere."""
 
@@ -272,10 +279,7 @@ class Launcher:
         flat, place, first, kept = [], None, None, []
         for argument, bounds, value in zip(kernel.arguments, kernel._ranges, values):
             if bounds is not None:
-                if type(value) is int and bounds[0] <= value <= bounds[1]:
-                    flat += _SCALAR, 0, value & bounds[2]
-                else:
-                    flat += _SCALAR, 0, scalar_bits(kernel.name, argument, value)
+                flat += _SCALAR, 0, quick_bits(kernel.name, argument, bounds, value)
                 continue
             if value is None:
                 flat += _ADDRESS, 0, 0
@@ -319,10 +323,7 @@ class Launcher:
         flat, gpu = [], None
         for bounds, dtypes, argument, value in zip(kernel._ranges, types, kernel.arguments, values):
             if bounds is not None:
-                if type(value) is int and bounds[0] <= value <= bounds[1]:
-                    flat += _SCALAR, 0, value & bounds[2]
-                else:
-                    flat += _SCALAR, 0, scalar_bits(kernel.name, argument, value)
+                flat += _SCALAR, 0, quick_bits(kernel.name, argument, bounds, value)
             elif value is None:
                 flat += _ADDRESS, 0, 0
             elif tools.is_plain(value) and value.dtype in dtypes and not value.requires_grad and value.is_contiguous():
@@ -416,10 +417,7 @@ class Stream:
             if type(value) is Buffer and bounds is None:
                 flat += _BUFFER, 0, value._handle.value or 0
             elif bounds is not None:
-                if type(value) is int and bounds[0] <= value <= bounds[1]:
-                    flat += _SCALAR, 0, value & bounds[2]
-                else:
-                    flat += _SCALAR, 0, scalar_bits(kernel.name, argument, value)
+                flat += _SCALAR, 0, quick_bits(kernel.name, argument, bounds, value)
             elif value is None:
                 flat += _ADDRESS, 0, 0
             else:

@@ -149,7 +149,7 @@ class Prepared:
         stream = device.stream_over(tools.raw_stream(gpu))
         for kernel, loaded, options, arguments in steps:
             if kernel is None:
-                made[loaded].view(tools.uint8).fill_(options)
+                _fill(made[loaded], options)
                 continue
             flat: List[int] = []
             for kind, value in arguments:

@@ -13,7 +13,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from ..._arrays import torch_tools
-from ..._kernel import device_of, finish, launch_options, load, print_to_stdout, scalar_bits
+from ..._kernel import device_of, finish, launch_options, load, print_to_stdout, quick_bits
 from ..._library import InputError
 from .. import _checking
 
@@ -89,10 +89,10 @@ def _address(value: Any) -> int:
     return value if isinstance(value, int) else value.data_ptr()
 
 
-def _scalar(kernel: str, argument: Any, value: Any) -> int:
+def _scalar(kernel: str, argument: Any, bounds: Tuple[int, int, int], value: Any) -> int:
     if argument.type == "i1" and isinstance(value, int):
         value &= 1  # as Triton's own launchers: annotated as tl.uint1, any integer may come
-    return scalar_bits(kernel, argument, value)
+    return quick_bits(kernel, argument, bounds, value)
 
 
 def _gpu_address(value: Any, number: int) -> int:
@@ -159,10 +159,8 @@ class HeddleLauncher:
         for argument, bounds, value in zip(kernel.arguments, kernel._ranges, values):
             if bounds is None:
                 flat += _ADDRESS, 0, address(value)
-            elif type(value) is int and bounds[0] <= value <= bounds[1]:
-                flat += _SCALAR, 0, value & bounds[2]
             else:
-                flat += _SCALAR, 0, _scalar(kernel.name, argument, value)
+                flat += _SCALAR, 0, _scalar(kernel.name, argument, bounds, value)
         return (stream, kernel.on(loaded.device), launch_options(grid, 0.0, self.cooperative), kernel._pack_values(*flat),
                 len(values))
 
