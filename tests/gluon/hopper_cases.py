@@ -209,6 +209,7 @@ CASES = dict(
     nv_mma2_pipelined=tiled("f16", (2, 2), 50, 48, 80, np.float16, descriptors=False),
     nv_wgmma_f16=matmul("f16", 64, 64, 128), nv_wgmma_f16_bt=matmul("f16", 64, 32, 128, right_transposed=True),
     nv_wgmma_f16_at=matmul("f16", 64, 64, 64, left_transposed=True, right_transposed=True), nv_wgmma_f16_n16=matmul("f16", 64, 16, 64),
+    nv_wgmma_f16_n8=matmul("f16", 64, 8, 32), nv_wgmma_f16_bases=matmul("f16", 64, 32, 128),
     nv_wgmma_f16_repeated=matmul("f16", 128, 64, 64), nv_wgmma_f16_f16=matmul("f16", 64, 64, 32, np.float16), nv_wgmma_f16_left=matmul("f16", 64, 64, 128),
     nv_wgmma_bf16_n256=matmul("bf16", 128, 256, 64), nv_wgmma_bf16_4x2=matmul("bf16", 64, 128, 64, right_transposed=True),
     nv_wgmma_tf32=matmul("tf32", 64, 32, 64, right_transposed=True), nv_wgmma_tf32_left=matmul("tf32", 64, 32, 32, right_transposed=True),

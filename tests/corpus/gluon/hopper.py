@@ -340,13 +340,18 @@ def wgmma_case(name, ty, warps, shape, sizes, swizzles, at=False, bt=False, kw=0
     bits = {'fp16': 16, 'bf16': 16, 'fp32': 32}.get(ty, 8)
     add(f'nv_wgmma_{name}', wgmma_gemm, warps[0] * warps[1], {'a': f'*{ty}:16', 'b': f'*{ty}:16', 'c': f'*{acc}:16', 'K': 'i32:16'},
         M=sizes[0], N=sizes[1], BK=sizes[2], mma=wgmma(warps, *shape), ACC={'fp32': gl.float32, 'fp16': gl.float16, 'i32': gl.int32}[acc],
-        SA=gl.NVMMASharedLayout(swizzles[0], bits), SB=gl.NVMMASharedLayout(swizzles[1], bits), AT=at, BT=bt, KW=kw, LIMIT=limit)
+        SA=gl.NVMMASharedLayout(swizzles[0], bits), AT=at, BT=bt, KW=kw, LIMIT=limit,
+        SB=gl.NVMMASharedLayout(swizzles[1], bits) if isinstance(swizzles[1], int) else swizzles[1])
 
 
 wgmma_case('f16', 'fp16', (4, 1), (16, 64, 16), (64, 64, 64), (128, 128))
 wgmma_case('f16_bt', 'fp16', (4, 1), (16, 32, 16), (64, 32, 64), (128, 128), bt=True)
 wgmma_case('f16_at', 'fp16', (4, 1), (16, 64, 16), (64, 64, 32), (128, 64), at=True, bt=True)
 wgmma_case('f16_n16', 'fp16', (4, 1), (16, 16, 16), (64, 16, 32), (64, 32))
+wgmma_case('f16_n8', 'fp16', (4, 1), (16, 8, 16), (64, 8, 16), (32, 0))
+# the offsets of a 64 x 32 tile with the 64-byte swizzle, as bases
+wgmma_case('f16_bases', 'fp16', (4, 1), (16, 32, 16), (64, 32, 64), (128, gl.SharedLinearLayout(
+    [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [1, 0], [2, 8], [4, 16], [8, 0], [16, 0], [32, 0]], alignment=512)))
 wgmma_case('f16_repeated', 'fp16', (4, 1), (16, 32, 16), (128, 64, 32), (64, 64))
 wgmma_case('f16_f16', 'fp16', (4, 1), (16, 64, 16), (64, 64, 16), (32, 128), acc='fp16')
 wgmma_case('f16_left', 'fp16', (4, 1), (16, 64, 16), (64, 64, 64), (128, 128), kw=2)
