@@ -75,14 +75,15 @@ LinearLayout nvmmaShared(const Shape &shape, int64_t swizzleBytes, int elementBi
     rows *= shape[order[i]];
 
   int64_t tileColumns = 8 * std::max<int64_t>(16, swizzleBytes) / elementBits;
-  if (rows < 8 || columns < tileColumns)
-    throw internalError(fmt::format("layout: {} rows of {} elements of {} bits hold no tile of 8 rows swizzled over {} "
-                                    "bytes",
-                                    rows, columns, elementBits, swizzleBytes));
+  if (shape.size() == 1)
+    return alongAxes(Dim::Offset, shape, order);
+  if (columns < tileColumns)
+    throw internalError(fmt::format("layout: rows of {} elements of {} bits are no rows swizzled over {} bytes", columns,
+                                    elementBits, swizzleBytes));
   Phases phases =
       swizzleBytes == 0 ? Phases{1, 1, 1} : Phases{128 / elementBits, 128 / swizzleBytes, swizzleBytes / 16};
   Dim column = Dim::Dim0, row = Dim::Dim1; // of the matrix; the tile's axes come by the reshape
-  LinearLayout tile = swizzledMatrix(8, tileColumns, phases, row, column);
+  LinearLayout tile = swizzledMatrix(std::min<int64_t>(8, rows), tileColumns, phases, row, column);
   LinearLayout matrix = repeatToSize(repeatToSize(tile, row, rows), column, columns);
   std::vector<LinearLayout::Output> outputs;
   for (int axis : order)

@@ -130,7 +130,7 @@ bool usesPeers(ModuleOp module) {
 }
 
 bool readsTtgir(const Chip &chip) {
-  return chip.vendor == Vendor::Amd;
+  return chip.vendor != Vendor::Host;
 }
 
 bool hasSimtLevel(const Chip &chip) {
@@ -226,17 +226,19 @@ LogicalResult readSimtModule(Compilation &compilation) {
   if (failed(checkThreads(compilation)))
     return failure();
   for (auto function : module.getOps<triton::FuncOp>()) // layouts that are written by hand need not follow
-    simt::fitLayouts(function, *compilation.gpuTarget, options.warps);
+    simt::fitLayouts(function, *compilation.gpuTarget, simt::warpsOf(function, options.warps));
   return success();
 }
 
 } // namespace
 
 LogicalResult checkThreads(Compilation &compilation) {
-  int64_t lanes = compilation.gpuTarget->lanesPerWarp(), warps = compilation.options.warps;
+  int64_t lanes = compilation.gpuTarget->lanesPerWarp();
   auto check = [&](Operation *op, Type type) -> LogicalResult {
     if (!simt::hasLayout(type))
       return success();
+    auto function = isa<triton::FuncOp>(op) ? cast<triton::FuncOp>(op) : op->getParentOfType<triton::FuncOp>();
+    int64_t warps = function ? simt::warpsOf(function, compilation.options.warps) : compilation.options.warps;
     using layout::Dim;
     const layout::LinearLayout &layout = simt::layoutOf(type);
     if (layout.inputSize(Dim::Lane) != lanes || layout.inputSize(Dim::Warp) != warps)

@@ -148,6 +148,7 @@ LogicalResult resolveLayouts(Compilation &compilation) {
   ModuleOp module = *compilation.module;
   if (failed(simt::refuseUnsupported(module)) || failed(simt::borderStages(module)))
     return failure();
+  simt::dropCaptures(module);
   return simt::resolveLayouts(module, *compilation.ttg);
 }
 
@@ -465,7 +466,7 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
     {"simplify-ttgir", Level::Tile, "(TTGIR) shares what the text has twice", "cse,loop-invariant-code-motion", nullptr,
      input, {}, Entrance::Ttgir},
     {"ttg-to-simt", Level::Simt, "(TTGIR) converts layouts, memory objects, buffer accesses and pipeline stages", nullptr, ttgToSimt,
-     input, absentFromSimt({"ttg.", "amdg."}), Entrance::Ttgir},
+     input, absentFromSimt({"ttg.", "amdg.", "ttng."}), Entrance::Ttgir},
     {"assign-layouts", Level::Simt, "assigns each tile a layout: its elements in registers, lanes and warps", nullptr, tileToSimt, input, absentFromSimt({}), Entrance::Tile},
     {"simplify-layouts", Level::Simt, "merges equal operations and hoists loop invariants",
      "cse,loop-invariant-code-motion", nullptr, ours, {}},

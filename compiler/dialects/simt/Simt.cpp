@@ -166,6 +166,17 @@ int64_t simt::registersOf(Type type) {
   return tile ? cast<LinearAttr>(tile.getEncoding()).getLayout().inputSize(Dim::Register) : 1;
 }
 
+//===-- Partitions -----------------------------------------------------------------------------------------------===//
+
+int simt::warpsOf(Operation *function, int otherwise) {
+  auto warps = function->getAttrOfType<IntegerAttr>(warpsAttribute);
+  return warps ? int(warps.getInt()) : otherwise;
+}
+
+bool simt::isPartition(Operation *function) {
+  return function->hasAttr(firstWarpAttribute);
+}
+
 //===-- Rules ----------------------------------------------------------------------------------------------------===//
 
 LogicalResult ConvertLayoutOp::verify() {

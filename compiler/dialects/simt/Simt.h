@@ -18,6 +18,13 @@ inline constexpr llvm::StringLiteral targetAttribute = "simt.target";
 inline constexpr llvm::StringLiteral warpsAttribute = "simt.warps";
 /// Of a function: of a unit's registers its code takes so many at most that this number of blocks can live there.
 inline constexpr llvm::StringLiteral residentBlocksAttribute = "simt.resident_blocks";
+/// Of a partition's function, besides its warps (`warpsAttribute`): its first warp in the block, and the registers that
+/// a thread asks for.
+inline constexpr llvm::StringLiteral firstWarpAttribute = "simt.first_warp", registersAttribute = "simt.registers";
+/// Warps that execute a function, in a block of `otherwise` unless it says so.
+int warpsOf(mlir::Operation *function, int otherwise);
+/// Whether it is the function of a partition.
+bool isPartition(mlir::Operation *function);
 /// Of `tt.reshape`: so many neighbours are in each thread, and the elements of so many neighbours in one warp.
 inline constexpr llvm::StringLiteral contiguousAttribute = "simt.contiguous";
 inline constexpr llvm::StringLiteral spanAttribute = "simt.span";

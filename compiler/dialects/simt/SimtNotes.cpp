@@ -59,8 +59,26 @@ static LogicalResult verifyArrangement(Operation *op, NamedAttribute attribute) 
   return success();
 }
 
+// Rule S85: a partition has 1, 2, 4 ... or 16 warps, from a warp of the block on, and registers that hardware gives.
+static LogicalResult verifyPartition(Operation *op, NamedAttribute attribute) {
+  auto number = dyn_cast<IntegerAttr>(attribute.getValue());
+  int64_t value = number ? number.getInt() : -1;
+  bool isWarps = attribute.getName() == warpsAttribute, isFirst = attribute.getName() == firstWarpAttribute;
+  bool fits = isWarps   ? value >= 1 && value <= 16 && llvm::isPowerOf2_64(uint64_t(value))
+              : isFirst ? value >= 1 && value < 32
+                        : value >= 1 && value <= 256;
+  if (fits)
+    return success();
+  return op->emitOpError() << "has `" << attribute.getName().getValue() << "` " << attribute.getValue()
+                           << (isWarps   ? ": a partition has 1, 2, 4, 8 or 16 warps"
+                               : isFirst ? ": the first warp of a partition is 1 to 31"
+                                         : ": a thread has 1 to 256 registers");
+}
+
 LogicalResult SimtDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
+  if (isa<triton::FuncOp>(op) && (name == warpsAttribute || name == firstWarpAttribute || name == registersAttribute))
+    return verifyPartition(op, attribute);
   if (name == targetAttribute || name == warpsAttribute)
     return verifyModule(op, attribute);
   if (name == residentBlocksAttribute)

@@ -112,14 +112,16 @@ def Simt_AllocOp : Simt_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
   let description = [{
     place-shared-memory says at which byte of the block's shared memory it begins. Rings that are not alive at the same
     time may share their bytes: between the last access to one and the first to the other is a barrier. `scratch` is
-    memory for one exchange among the threads; it is placed where few barriers are needed.
+    memory for one exchange among the threads; it is placed where few barriers are needed. Objects with the same number
+    `common` are the same memory, which the partitions of a kernel share; it is theirs until the kernel ends.
   }];
-  let arguments = (ins OptionalAttr<I64Attr>:$start, UnitAttr:$scratch);
+  let arguments = (ins OptionalAttr<I64Attr>:$start, UnitAttr:$scratch, OptionalAttr<I64Attr>:$common);
   let results = (outs Simt_SharedType:$ring);
   let builders = [OpBuilder<(ins "::heddle::simt::SharedType":$ring, CArg<"bool", "false">:$scratch), [{
-    build($_builder, $_state, ring, ::mlir::IntegerAttr(), scratch ? $_builder.getUnitAttr() : ::mlir::UnitAttr());
+    build($_builder, $_state, ring, ::mlir::IntegerAttr(), scratch ? $_builder.getUnitAttr() : ::mlir::UnitAttr(),
+          ::mlir::IntegerAttr());
   }]>];
-  let assemblyFormat = "(`scratch` $scratch^)? (`at` $start^)? attr-dict `:` qualified(type($ring))";
+  let assemblyFormat = "(`scratch` $scratch^)? (`common` $common^)? (`at` $start^)? attr-dict `:` qualified(type($ring))";
   let hasVerifier = 1;
 }
 
@@ -323,16 +325,122 @@ def Simt_ArriveOp : Simt_ArrivalsOp<"arrive"> {
   let summary = "this warp arrives at a barrier object: once, after all that its lanes accessed in shared memory before";
   let description = [{
     With `copies` each thread arrives, when the copies to shared memory that it began before have landed; it does not wait for that.
+    With `increments` the phase expects one arrival more for each, so that its count is of other arrivals.
   }];
-  let arguments = (ins Simt_SharedType:$objects, I32:$stage, UnitAttr:$copies);
-  let assemblyFormat = "$objects `[` $stage `]` (`copies` $copies^)? attr-dict `:` qualified(type($objects))";
+  let arguments = (ins Simt_SharedType:$objects, I32:$stage, UnitAttr:$copies, UnitAttr:$increments);
+  let builders = [OpBuilder<(ins "::mlir::Value":$objects, "::mlir::Value":$stage, "bool":$copies), [{
+    build($_builder, $_state, objects, stage, copies, /*increments=*/false);
+  }]>];
+  let assemblyFormat = "$objects `[` $stage `]` (`copies` $copies^)? (`increments` $increments^)? attr-dict `:` qualified(type($objects))";
 }
 
 def Simt_WaitArrivalsOp : Simt_ArrivalsOp<"wait_arrivals"> {
   let summary = "waits until the phase of this parity has ended, and sees what was accessed before the arrivals in it";
-  let description = "The first phase of an object has parity 0, the next one 1, then 0 again.";
-  let arguments = (ins Simt_SharedType:$objects, I32:$stage, I32:$parity);
-  let assemblyFormat = "$objects `[` $stage `]` `parity` $parity attr-dict `:` qualified(type($objects))";
+  let description = "The first phase of an object has parity 0, the next one 1, then 0 again. With `if` it waits where the bit is set.";
+  let arguments = (ins Simt_SharedType:$objects, I32:$stage, I32:$parity, Optional<I1>:$condition);
+  let builders = [OpBuilder<(ins "::mlir::Value":$objects, "::mlir::Value":$stage, "::mlir::Value":$parity), [{
+    build($_builder, $_state, objects, stage, parity, ::mlir::Value());
+  }]>];
+  let assemblyFormat = "$objects `[` $stage `]` `parity` $parity (`if` $condition^)? attr-dict `:` qualified(type($objects))";
+}
+
+def Simt_ArriveOnceOp : Simt_ArrivalsOp<"arrive_once"> {
+  let summary = "one thread of the block arrives at a barrier object, `count` times";
+  let description = "What other threads accessed before is ordered by a barrier before it. `if`: where the bit is set, which is so in all threads or in none.";
+  let arguments = (ins Simt_SharedType:$objects, I32:$stage, I64Attr:$count, Optional<I1>:$condition);
+  let assemblyFormat = "$objects `[` $stage `]` `count` $count (`if` $condition^)? attr-dict `:` qualified(type($objects))";
+}
+
+def Simt_ExpectBytesOp : Simt_ArrivalsOp<"expect_bytes"> {
+  let summary = "one thread of the block arrives at a barrier object, whose phase then waits for so many bytes of bulk copies too";
+  let arguments = (ins Simt_SharedType:$objects, I32:$stage, I64Attr:$bytes, Optional<I1>:$condition);
+  let assemblyFormat = "$objects `[` $stage `]` `bytes` $bytes (`if` $condition^)? attr-dict `:` qualified(type($objects))";
+}
+
+def Simt_EndArrivalsOp : Simt_ArrivalsOp<"end_arrivals"> {
+  let summary = "the end of barrier objects, whose memory may then hold something else";
+  let arguments = (ins Simt_SharedType:$objects);
+  let assemblyFormat = "$objects attr-dict `:` qualified(type($objects))";
+}
+
+//===-- Bulk copies of tensors -----------------------------------------------------------------------------------===//
+
+def Simt_TensorMapType : TypeDef<Simt_Dialect, "TensorMap"> {
+  let mnemonic = "tensor_map";
+  let summary = "a tensor in global memory as bulk copies know it (NVIDIA's tensor map), with the block that they move at once";
+  let parameters = (ins ArrayRefParameter<"int64_t">:$shape, "::mlir::Type":$elementType, "int64_t":$swizzle);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Simt_TensorMapOp : Simt_Op<"tensor_map", [Pure, AttrSizedOperandSegments]> {
+  let summary = "the tensor at `base` of these sizes and strides, in elements, the last of which is 1";
+  let description = [{
+    All three are arguments of the kernel: whoever launches it makes the map. Its type has the block of a copy and over how many bytes
+    shared memory swizzles the rows; a copy reads zeros outside of the tensor; it writes nothing there.
+  }];
+  let arguments = (ins TT_Ptr:$base, Variadic<I32>:$sizes, Variadic<I64>:$strides);
+  let results = (outs Simt_TensorMapType:$map);
+  let assemblyFormat = "$base `[` $sizes `]` `strides` `[` $strides `]` attr-dict `:` qualified(type($base)) `->` qualified(type($map))";
+  let hasVerifier = 1;
+}
+
+def Simt_BulkLoadOp : Simt_Op<"bulk_load", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
+  let summary = "one thread of the block begins to copy a block of a tensor to a memory object; its bytes arrive at a barrier object";
+  let description = [{
+    The bytes count for `simt.expect_bytes`, and who waits for the phase sees them. Barriers order accesses to the memory object before it.
+  }];
+  let arguments = (ins Simt_TensorMapType:$map, Variadic<I32>:$place, Simt_SharedType:$memory,
+                       Simt_SharedType:$objects, Optional<I1>:$condition);
+  let assemblyFormat = [{
+    $map `[` $place `]` `to` $memory `,` $objects (`if` $condition^)? attr-dict
+    `:` qualified(type($map)) `,` qualified(type($memory)) `,` qualified(type($objects))
+  }];
+  let hasVerifier = 1;
+}
+
+def Simt_BulkStoreOp : Simt_Op<"bulk_store", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "one thread of the block begins to copy a memory object to a block of a tensor, or to update it by relaxed atomic operations";
+  let description = [{
+    It is a group of its own for `simt.bulk_wait`. Stores to the memory object before it are seen; those after it come after a wait and a barrier.
+  }];
+  let arguments = (ins Simt_TensorMapType:$map, Variadic<I32>:$place, Simt_SharedType:$memory,
+                       OptionalAttr<TT_DescriptorReduceKind>:$kind);
+  let assemblyFormat = [{
+    ($kind^ `,`)? $memory `to` $map `[` $place `]` attr-dict `:` qualified(type($memory)) `,` qualified(type($map))
+  }];
+  let hasVerifier = 1;
+}
+
+def Simt_BulkWaitOp : Simt_Op<"bulk_wait", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits until at most so many of the thread's bulk stores are in flight, or with `reads` still read shared memory";
+  let arguments = (ins I64Attr:$pending, UnitAttr:$reads);
+  let assemblyFormat = "$pending (`reads` $reads^)? attr-dict";
+  let hasVerifier = 1;
+}
+
+def Simt_FenceAsyncOp : Simt_Op<"fence_async", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "what this thread wrote to shared memory before it is seen by bulk copies and warp-group MMAs after a barrier";
+  let assemblyFormat = "attr-dict";
+}
+
+//===-- Partitions -----------------------------------------------------------------------------------------------===//
+
+def Simt_StartPartitionsOp : Simt_Op<"start_partitions", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "further warps of the block begin to execute these functions; all warps see what was accessed before";
+  let description = [{
+    A partition is a private `tt.func` with the kernel's arguments, and attributes: `simt.warps`, how many warps it has, `simt.first_warp`,
+    the number of the first of them in the block, and `simt.registers`, how many registers a thread asks for. Layouts and barriers
+    in it are of its warps. `simt.join_partitions` follows in the same block.
+  }];
+  let arguments = (ins FlatSymbolRefArrayAttr:$partitions);
+  let assemblyFormat = "$partitions attr-dict";
+  let hasVerifier = 1;
+}
+
+def Simt_JoinPartitionsOp : Simt_Op<"join_partitions", [MemoryEffects<[MemRead, MemWrite]>]> {
+  let summary = "waits until the partitions of the `simt.start_partitions` before it have ended; all warps see what was accessed before";
+  let assemblyFormat = "attr-dict";
 }
 
 def Simt_CondBarrierOp : Simt_Op<"cond_barrier", [MemoryEffects<[MemRead, MemWrite]>]> {
@@ -738,19 +846,25 @@ def Simt_PrintOp : Simt_Op<"print", [AttrSizedOperandSegments, MemoryEffects<[Me
 
 //===-- Matmuls of warp groups -----------------------------------------------------------------------------------===//
 
-def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypesMatch<["c", "d"]>]> {
+def Simt_DotSharedOp : Simt_Op<"dot_shared", [MemoryEffects<[MemRead]>, AllTypesMatch<["c", "d"]>, AttrSizedOperandSegments]> {
   let summary = "begins d = a * b + c with b, and a or not, in shared memory, by warp-group MMA";
   let description = [{
     The ring of an operand marked `transposed` holds its transpose. Until a `dot_wait` the result must not be used, nor
     the operands be written. A barrier of all threads stands between the writes of the operands and this operation. `a`
-    may be a tile in registers, in the layout `layout::wgmmaOperand`; it has no number then.
+    may be a tile in registers, in the layout `layout::wgmmaOperand`; it has no number then. With `if` c is added where the
+    bit is set, which is so in all threads or in none.
   }];
   let arguments = (ins AnyTypeOf<[Simt_SharedType, TT_Tensor]>:$a, Optional<I32>:$aStage, Simt_SharedType:$b,
-                       I32:$bStage, TT_Tensor:$c, UnitAttr:$aTransposed, UnitAttr:$bTransposed);
+                       I32:$bStage, TT_Tensor:$c, UnitAttr:$aTransposed, UnitAttr:$bTransposed,
+                       Optional<I1>:$adds);
   let results = (outs TT_Tensor:$d);
+  let builders = [OpBuilder<(ins "::mlir::Type":$d, "::mlir::Value":$a, "::mlir::Value":$aStage, "::mlir::Value":$b,
+                                 "::mlir::Value":$bStage, "::mlir::Value":$c, "bool":$aTransposed, "bool":$bTransposed), [{
+    build($_builder, $_state, d, a, aStage, b, bStage, c, aTransposed, bTransposed, ::mlir::Value());
+  }]>];
   let assemblyFormat = [{
     $a (`[` $aStage^ `]`)? (`transposed` $aTransposed^)? `,` $b `[` $bStage `]` (`transposed` $bTransposed^)? `,` $c
-    attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` type($c)
+    (`if` $adds^)? attr-dict `:` qualified(type($a)) `,` qualified(type($b)) `->` type($c)
   }];
   let hasVerifier = 1;
   let extraClassDeclaration = "bool hasAInRegisters() { return !::llvm::isa<SharedType>(getA().getType()); }";

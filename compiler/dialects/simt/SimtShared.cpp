@@ -498,7 +498,8 @@ LogicalResult DotWaitOp::verify() {
 std::optional<OperandLayout> simt::operandLayout(SharedType ring) {
   if (ring.getShape().size() != 2 || !ring.getElementType().isIntOrFloat() || ring.getParts() > 1)
     return std::nullopt;
-  layout::Shape shape(ring.getShape().begin(), ring.getShape().end());
+  SmallVector<int64_t> whole = layoutShape(ring.getLayout()); // a part lies as the tile does of which it is one
+  layout::Shape shape(whole.begin(), whole.end());
   int bits = int(ring.getElementType().getIntOrFloatBitWidth());
   for (bool columnMajor : {false, true})
     for (int64_t swizzle : {32, 64, 128}) {

@@ -77,6 +77,25 @@ LogicalResult WaitArrivalsOp::verify() {
   return verifyObjects(*this, getObjects().getType());
 }
 
+// Rule S78, of what one thread counts.
+static LogicalResult verifyCount(Operation *op, uint64_t count) {
+  if (count >= 1 && count < uint64_t(1) << 20)
+    return success();
+  return op->emitOpError() << "counts " << int64_t(count) << ": there are 1 to " << (1 << 20) - 1;
+}
+
+LogicalResult ArriveOnceOp::verify() {
+  return failed(verifyCount(*this, getCount())) ? failure() : verifyObjects(*this, getObjects().getType());
+}
+
+LogicalResult ExpectBytesOp::verify() {
+  return failed(verifyCount(*this, getBytes())) ? failure() : verifyObjects(*this, getObjects().getType());
+}
+
+LogicalResult EndArrivalsOp::verify() {
+  return verifyObjects(*this, getObjects().getType());
+}
+
 LogicalResult ScheduleBarrierOp::verify() {
   // Rule S71: a bit for each of 12 kinds of instructions.
   constexpr int64_t allKinds = 0xFFF;

@@ -61,7 +61,7 @@ void EncodingFields::oneBlock(StringRef key) {
   seen.insert(key);
   auto all = has(key) ? dyn_cast<ArrayAttr>(dictionary.get(key)) : ArrayAttr();
   if (has(key) && (!all || !all.empty()))
-    fail("`" + key + "` is of clusters of blocks, which AMD's chips have not");
+    fail("`" + key + "` is of clusters of blocks, which are not compiled: give `num_ctas` 1");
 }
 
 bool EncodingFields::done() {

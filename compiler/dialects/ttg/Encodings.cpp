@@ -62,7 +62,7 @@ void SliceAttr::print(AsmPrinter &printer) const {
 LogicalResult SliceAttr::verify(EmitError emitError, int64_t dim, Attribute parent) {
   // Rule G4: a slice is of a layout of tiles that has the axis.
   std::optional<int64_t> rank = rankOf(parent);
-  bool isLayout = isa<BlockedAttr, SliceAttr, DotOperandAttr, AmdMfmaAttr, LinearAttr, gluon::AutoEncodingAttr,
+  bool isLayout = isa<BlockedAttr, SliceAttr, DotOperandAttr, AmdMfmaAttr, NvidiaMmaAttr, LinearAttr, gluon::AutoEncodingAttr,
                       gluon::CoalescedEncodingAttr>(parent);
   if (!isLayout)
     return emitError() << "a slice of " << parent << ", which is no layout of tiles";
@@ -94,10 +94,10 @@ LogicalResult DotOperandAttr::verify(EmitError emitError, int64_t opIdx, Attribu
   // Rule G5: operand 0 or 1 of a product whose results are in `parent`.
   if (opIdx != 0 && opIdx != 1)
     return emitError() << "opIdx is " << opIdx << ", not 0 or 1";
-  if (!isa<BlockedAttr, AmdMfmaAttr>(parent))
+  if (!isa<BlockedAttr, AmdMfmaAttr, NvidiaMmaAttr>(parent))
     return emitError() << "an operand for results in " << parent;
   // Rule G6: matrix instructions need kWidth, other products have none.
-  if (isa<AmdMfmaAttr>(parent) != (kWidth != 0))
+  if (isa<AmdMfmaAttr, NvidiaMmaAttr>(parent) != (kWidth != 0))
     return emitError() << "kWidth is " << kWidth << " for results in " << parent
                        << (kWidth ? "" : ": say how many elements along K a lane holds");
   return kWidth ? verifyPowers(emitError, "kWidth", {kWidth}) : success();

@@ -72,8 +72,8 @@ struct EncodingAliases : public OpAsmDialectInterface {
     StringRef name = llvm::TypeSwitch<Attribute, StringRef>(attribute)
                          .Case([](BlockedAttr) { return "blocked"; })
                          .Case([](LinearAttr) { return "linear"; })
-                         .Case([](AmdMfmaAttr) { return "mma"; })
-                         .Case<SwizzledSharedAttr, RotatingSharedAttr, PaddedSharedAttr, SharedLinearAttr>(
+                         .Case<AmdMfmaAttr, NvidiaMmaAttr>([](auto) { return "mma"; })
+                         .Case<SwizzledSharedAttr, RotatingSharedAttr, PaddedSharedAttr, NvmmaSharedAttr, SharedLinearAttr>(
                              [](auto) { return "shared"; })
                          .Case([](SharedMemoryAttr) { return "smem"; })
                          .Default([](Attribute) { return ""; });
@@ -87,13 +87,13 @@ struct EncodingAliases : public OpAsmDialectInterface {
 
 void TritonGpuDialect::initialize() {
   addInterfaces<EncodingAliases>();
-  addAttributes<BlockedAttr, SliceAttr, DotOperandAttr, AmdMfmaAttr, LinearAttr, GenericLinearAttr, SwizzledSharedAttr,
-                RotatingSharedAttr, PaddedSharedAttr, SharedLinearAttr, SharedMemoryAttr>();
+  addAttributes<BlockedAttr, SliceAttr, DotOperandAttr, AmdMfmaAttr, LinearAttr, GenericLinearAttr, NvidiaMmaAttr,
+                NvmmaSharedAttr, SwizzledSharedAttr, RotatingSharedAttr, PaddedSharedAttr, SharedLinearAttr, SharedMemoryAttr>();
   addTypes<MemDescType, AsyncTokenType>();
   addOperations<AsyncCommitGroupOp, AsyncCopyOp, AsyncWaitOp, BarrierOp, ConvertLayoutOp, Fp4ToFpOp, InlineAsmOp,
                 LocalAllocOp, LocalAtomicScatterRMWOp, LocalDeallocOp, LocalGatherOp, LocalLoadOp, LocalScatterOp,
                 LocalStoreOp, MemDescIndexOp, MemDescReinterpretOp, MemDescReshapeOp, MemDescSubsliceOp, MemDescTransOp,
-                WarpIdOp>();
+                WarpIdOp, WarpReturnOp, WarpSpecializeOp, WarpYieldOp>();
 }
 
 void amdg::AmdGpuDialect::initialize() {
@@ -116,7 +116,7 @@ LogicalResult amdg::AmdGpuDialect::verifyOperationAttribute(Operation *op, Named
 //===-- Encodings ------------------------------------------------------------------------------------------------===//
 
 bool gpu::isSharedEncoding(Attribute encoding) {
-  return isa<SwizzledSharedAttr, RotatingSharedAttr, PaddedSharedAttr, SharedLinearAttr>(encoding);
+  return isa<SwizzledSharedAttr, RotatingSharedAttr, PaddedSharedAttr, NvmmaSharedAttr, SharedLinearAttr>(encoding);
 }
 
 bool gpu::isUnresolved(Attribute encoding) {
@@ -135,10 +135,12 @@ std::optional<int64_t> gpu::rankOf(Attribute encoding) {
       })
       .Case([](DotOperandAttr operand) { return rankOf(operand.getParent()); })
       .Case([](AmdMfmaAttr mfma) -> Rank { return int64_t(mfma.getWarpsPerCTA().size()); })
+      .Case([](NvidiaMmaAttr mma) -> Rank { return int64_t(mma.getWarpsPerCTA().size()); })
       .Case([](LinearAttr linear) -> Rank { return linear.getRank(); })
       .Case([](SwizzledSharedAttr shared) -> Rank { return int64_t(shared.getOrder().size()); })
       .Case([](RotatingSharedAttr shared) -> Rank { return int64_t(shared.getOrder().size()); })
       .Case([](PaddedSharedAttr shared) -> Rank { return int64_t(shared.getShape().size()); })
+      .Case([](NvmmaSharedAttr shared) -> Rank { return shared.getRank(); })
       .Case([](SharedLinearAttr shared) -> Rank { return shared.getRank(); })
       .Default([](Attribute) { return Rank(); });
 }

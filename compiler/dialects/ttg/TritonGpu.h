@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The dialects of TTGIR text besides `tt`: `ttg` (tiles with layouts, memory objects), `amdg` (buffer accesses),
-// and `gluon` (layouts to be chosen). Source: the text that Triton 3.9 prints.
+// `ttng` (Hopper's warp groups, barrier objects, bulk copies) and `gluon` (layouts to be chosen). Source: the text that Triton 3.9 prints.
 #pragma once
 #include "compiler/dialects/triton/Triton.h"
 
@@ -8,6 +8,7 @@
 
 #include "compiler/dialects/ttg/AmdGpuDialect.h.inc"
 #include "compiler/dialects/ttg/GluonDialect.h.inc"
+#include "compiler/dialects/ttg/NvidiaGpuDialect.h.inc"
 #include "compiler/dialects/ttg/TritonGpuDialect.h.inc"
 #define GET_ATTRDEF_CLASSES
 #include "compiler/dialects/ttg/GluonAttributes.h.inc"
@@ -31,6 +32,9 @@ std::optional<int64_t> rankOf(mlir::Attribute encoding);
 /// Whether the compiler has yet to choose the layout: `#gluon.auto_encoding`, `#gluon.coalesced_encoding`, or a slice
 /// of one of them.
 bool isUnresolved(mlir::Attribute encoding);
+
+/// Warps that execute what stands in this region: those of a partition, or the kernel's.
+int warpsIn(mlir::Region *region, int kernelWarps);
 
 } // namespace heddle::triton::gpu
 

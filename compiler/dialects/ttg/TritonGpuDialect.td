@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The dialects of Triton's TTGIR text besides `tt`: `ttg` with its encodings, memory descriptors and barrier, `amdg` for
-// what is AMD's own, `gluon` for what only the front end's text has.
+// The dialects of Triton's TTGIR text besides `tt`: `ttg` with its encodings, memory descriptors and barrier, `amdg` and
+// `ttng` for what is AMD's and NVIDIA's own, `gluon` for what only the front end's text has.
 // Definitions follow the text of Triton 3.9.
 #ifndef HEDDLE_TRITON_GPU_DIALECT
 #define HEDDLE_TRITON_GPU_DIALECT
@@ -26,6 +26,13 @@ def AmdGpu_Dialect : Dialect {
   let summary = "AMD's buffer accesses and conversions, as Triton and Gluon print them";
   let dependentDialects = ["::heddle::triton::gpu::TritonGpuDialect"];
   let hasOperationAttrVerify = 1;
+}
+
+def NvidiaGpu_Dialect : Dialect {
+  let name = "ttng";
+  let cppNamespace = "::heddle::triton::nvgpu";
+  let summary = "Hopper's warp-group matmuls, barrier objects and bulk tensor copies, as Triton and Gluon print them";
+  let dependentDialects = ["::heddle::triton::gpu::TritonGpuDialect"];
 }
 
 def Gluon_Dialect : Dialect {

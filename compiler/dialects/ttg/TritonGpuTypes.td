@@ -35,6 +35,12 @@ def TTG_AmdMfmaAttr : TTG_Encoding<"AmdMfma", "amd_mfma"> {
                         ArrayRefParameter<"int64_t">:$tilesPerWarp, "int64_t":$elementBitWidth);
 }
 
+def TTG_NvidiaMmaAttr : TTG_Encoding<"NvidiaMma", "nvidia_mma"> {
+  let summary = "results of NVIDIA's matrix instruction: version 2 is `mma.sync` (16 x 8), 3 is `wgmma` (16 rows of each warp x N x K)";
+  let parameters = (ins "int64_t":$versionMajor, "int64_t":$versionMinor, ArrayRefParameter<"int64_t">:$warpsPerCTA,
+                        ArrayRefParameter<"int64_t">:$instrShape);
+}
+
 def TTG_LinearAttr : TTG_Encoding<"Linear", "linear"> {
   let summary = "what each bit of the register, lane and warp number adds to the coordinates, axis by axis";
   let parameters = (ins ArrayRefParameter<"int64_t">:$registerBases, ArrayRefParameter<"int64_t">:$lane,
@@ -62,6 +68,11 @@ def TTG_PaddedSharedAttr : TTG_Encoding<"PaddedShared", "padded_shared"> {
   let parameters = (ins ArrayRefParameter<"int64_t">:$intervals, ArrayRefParameter<"int64_t">:$paddings,
                         ArrayRefParameter<"int64_t">:$order, ArrayRefParameter<"int64_t">:$shape,
                         ArrayRefParameter<"int64_t">:$offset);
+}
+
+def TTG_NvmmaSharedAttr : TTG_Encoding<"NvmmaShared", "nvmma_shared"> {
+  let summary = "what `wgmma` and bulk tensor copies read: rows of 8, swizzled over so many bytes";
+  let parameters = (ins "int64_t":$swizzlingByteWidth, "bool":$transposed, "int64_t":$elementBitWidth, "int64_t":$rank);
 }
 
 def TTG_SharedLinearAttr : TTG_Encoding<"SharedLinear", "shared_linear"> {

@@ -65,7 +65,7 @@ void NvptxTarget::endGroup(Builder &b) const {
 
 // By assembly: the dialect's operation, which is assembly as well, takes accumulators as one structure.
 SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, GroupOperand a, GroupOperand b,
-                                              ValueRange accumulators) const {
+                                              ValueRange accumulators, Value adds) const {
   size_t count = accumulators.size();
   std::string list;
   for (size_t i = 0; i < count; ++i)
@@ -93,13 +93,20 @@ SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, GroupOperand a, 
   }
   Type sum = accumulators.front().getType();
   // Integers are neither negated nor transposed.
-  std::string text = "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned." + shape +
+  std::string isAdded = adds ? "setp.ne.u32 p, $" + std::to_string(count + operands.size() + 1) + ", 0"
+                             : std::string("setp.eq.u32 p, 0, 0");
+  std::string text = "{ .reg .pred p; " + isAdded + "; wgmma.mma_async.sync.aligned." + shape +
                      (sum.isF32() ? ".f32." : ".s32.") + matrixTypeName(a.element) + "." + matrixTypeName(b.element) +
                      " {" + list + "}, " + left + ", " + next() + ", p" + (sum.isF32() ? ", 1, 1" + transposed : "") +
                      "; }";
   operands.push_back(b.descriptor);
+  constraints += "l,";
+  if (adds) {
+    operands.push_back(arith::ExtUIOp::create(builder, builder.getI32Type(), adds));
+    constraints += "r,";
+  }
   Type result = LLVM::LLVMStructType::getLiteral(builder.getContext(), SmallVector<Type>(count, sum));
-  std::string all = tiedConstraints(count, sum) + constraints + "l,~{memory}";
+  std::string all = tiedConstraints(count, sum) + constraints + "~{memory}";
   return fieldsOf(builder, assembly(builder, result, text, all, operands), count);
 }
 

@@ -177,8 +177,9 @@ void NvptxTarget::arrive(Builder &b, Value object) const {
   call(b, b.getI64Type(), "llvm.nvvm.mbarrier.arrive.shared", {object});
 }
 
-void NvptxTarget::arriveAfterCopies(Builder &b, Value object) const {
-  callWithout(b, "llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared", {object});
+void NvptxTarget::arriveAfterCopies(Builder &b, Value object, bool increments) const {
+  callWithout(b, increments ? "llvm.nvvm.cp.async.mbarrier.arrive.shared" : "llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared",
+              {object});
 }
 
 Value NvptxTarget::waitArrivals(Builder &b, Value object, Value parity) const {

@@ -31,8 +31,24 @@ public:
   bool hasArrivals() const override { return hasAsyncCopies(); }
   void initArrivals(Builder &b, mlir::Value object, int64_t arrivals) const override;
   void arrive(Builder &b, mlir::Value object) const override;
-  void arriveAfterCopies(Builder &b, mlir::Value object) const override;
+  void arriveAfterCopies(Builder &b, mlir::Value object, bool increments) const override;
   mlir::Value waitArrivals(Builder &b, mlir::Value object, mlir::Value parity) const override;
+  void arriveTimes(Builder &b, mlir::Value object, int64_t count) const override;
+  void expectBytes(Builder &b, mlir::Value object, int64_t bytes) const override;
+  void endArrivals(Builder &b, mlir::Value object) const override;
+  void publishArrivals(Builder &b) const override;
+  bool hasBulkCopies() const override { return hasAsyncCopies(); }
+  mlir::Value tensorMap(mlir::LLVM::LLVMFuncOp kernel, int64_t number) const override;
+  void bulkLoad(Builder &b, mlir::Value shared, mlir::Value map, mlir::ValueRange place,
+                mlir::Value object) const override;
+  void bulkStore(Builder &b, mlir::Value shared, mlir::Value map, mlir::ValueRange place,
+                 std::optional<triton::DescriptorReduceKind> kind) const override;
+  void bulkCommit(Builder &b) const override;
+  void bulkWait(Builder &b, int64_t pending, bool reads) const override;
+  int64_t namedBarriers() const override { return 16; }
+  void namedBarrier(Builder &b, int64_t number, int64_t threads) const override;
+  mlir::Value namedBarrierOr(Builder &b, mlir::Value bit, int64_t number, int64_t threads) const override;
+  void takeRegisters(Builder &b, int64_t registers, bool more) const override;
   mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
   mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;
   mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
@@ -70,7 +86,7 @@ public:
   void beginGroup(Builder &b) const override;
   void endGroup(Builder &b) const override;
   mlir::SmallVector<mlir::Value> multiplyGroup(Builder &builder, simt::GroupOperand a, simt::GroupOperand b,
-                                               mlir::ValueRange accumulators) const override;
+                                               mlir::ValueRange accumulators, mlir::Value adds) const override;
   mlir::SmallVector<mlir::Value> waitGroups(Builder &b, mlir::ValueRange accumulators, int64_t pending) const override;
   const char *blockScope() const override { return "block"; }
   const char *deviceScope() const override { return "device"; }

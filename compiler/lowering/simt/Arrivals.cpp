@@ -15,10 +15,14 @@ public:
   void lower(InitArrivalsOp op);
   void lower(ArriveOp op);
   void lower(WaitArrivalsOp op);
+  void lower(ArriveOnceOp op);
+  void lower(ExpectBytesOp op);
+  void lower(EndArrivalsOp op);
 
 private:
   bool isRefused(); ///< where the chip has no such objects
   void inThread(Value number, llvm::function_ref<void()> body);
+  void eachObject(Value objects, llvm::function_ref<void(Value)> body);
 };
 } // namespace
 
@@ -40,20 +44,46 @@ bool Arrivals::isRefused() {
 void Arrivals::lower(InitArrivalsOp op) {
   if (isRefused())
     return;
-  int64_t stages = op.getObjects().getType().getStages(), tileBytes = op.getObjects().getType().getTileBytes();
   inThread(state.thread, [&] {
-    for (int64_t stage = 0; stage < stages; ++stage)
-      target.initArrivals(b, sharedPointer(sharedStart(), i32(ringOf(op.getObjects())->start + stage * tileBytes)),
-                          int64_t(op.getArrivals()));
+    eachObject(op.getObjects(), [&](Value object) { target.initArrivals(b, object, int64_t(op.getArrivals())); });
+    target.publishArrivals(b);
   });
+}
+
+void Arrivals::eachObject(Value objects, llvm::function_ref<void(Value)> body) {
+  auto ring = cast<SharedType>(objects.getType());
+  Value first = firstByteOf(objects, Value());
+  for (int64_t stage = 0; stage < ring.getStages(); ++stage)
+    body(stage ? sharedPointer(first, i32(stage * ring.getTileBytes())) : first);
+}
+
+void Arrivals::lower(EndArrivalsOp op) {
+  if (!isRefused())
+    inThread(state.thread, [&] {
+      eachObject(op.getObjects(), [&](Value object) { target.endArrivals(b, object); });
+    });
+}
+
+void Arrivals::lower(ArriveOnceOp op) {
+  if (isRefused())
+    return;
+  Value object = firstByteOf(op.getObjects(), op.getStage());
+  inOneThreadIf(op.getCondition(), [&] { target.arriveTimes(b, object, int64_t(op.getCount())); });
+}
+
+void Arrivals::lower(ExpectBytesOp op) {
+  if (isRefused())
+    return;
+  Value object = firstByteOf(op.getObjects(), op.getStage());
+  inOneThreadIf(op.getCondition(), [&] { target.expectBytes(b, object, int64_t(op.getBytes())); });
 }
 
 void Arrivals::lower(ArriveOp op) {
   if (isRefused())
     return;
-  Value object = stageOf(op.getObjects(), op.getStage());
+  Value object = firstByteOf(op.getObjects(), op.getStage());
   if (op.getCopies())
-    return target.arriveAfterCopies(b, object);
+    return target.arriveAfterCopies(b, object, op.getIncrements());
   target.warpBarrier(b, /*beforeCopies=*/false);
   inThread(state.lane, [&] { target.arrive(b, object); });
 }
@@ -62,7 +92,10 @@ void Arrivals::lower(ArriveOp op) {
 void Arrivals::lower(WaitArrivalsOp op) {
   if (isRefused())
     return;
-  Value object = stageOf(op.getObjects(), op.getStage()), parity = scalar(op.getParity());
+  Value object = firstByteOf(op.getObjects(), op.getStage()), parity = scalar(op.getParity());
+  OpBuilder::InsertionGuard outer(b);
+  if (op.getCondition())
+    b.setInsertionPointToStart(scf::IfOp::create(b, scalar(op.getCondition())).thenBlock());
   auto loop = scf::WhileOp::create(b, TypeRange(), ValueRange(), nullptr, nullptr);
   OpBuilder::InsertionGuard guard(b);
   loop.getBefore().getBlocks().clear();
@@ -75,5 +108,5 @@ void Arrivals::lower(WaitArrivalsOp op) {
 }
 
 void simt::addArrivals(RewritePatternSet &patterns, ThreadState &state) {
-  addFamily<Arrivals, InitArrivalsOp, ArriveOp, WaitArrivalsOp>(patterns, state);
+  addFamily<Arrivals, InitArrivalsOp, ArriveOp, WaitArrivalsOp, ArriveOnceOp, ExpectBytesOp, EndArrivalsOp>(patterns, state);
 }

@@ -12,6 +12,8 @@ struct BlockShape {
   int lanes = 32; ///< of a warp
   int warps = 4;
 
+  /// What a function of the module is executed by: the block, or a partition of it.
+  BlockShape of(mlir::Operation *function) const { return {lanes, warpsOf(function, warps)}; }
   /// Bits of a thread's number that are 0 in the first of the threads that hold an element, its owner; 0 where no two
   /// threads hold the same element. Every thread holds a scalar.
   uint64_t copies(mlir::Type type) const;

@@ -66,6 +66,11 @@ struct GroupOperand {
   bool alongK = true;
 };
 
+/// Adds a parameter behind the others, and returns its value.
+mlir::Value addParameter(mlir::LLVM::LLVMFuncOp function, mlir::Type type, mlir::DictionaryAttr attributes = {});
+/// What one instruction of a bulk copy moves of a block, along each axis.
+llvm::SmallVector<int64_t> boxOf(TensorMapType map);
+
 class GpuTarget {
 public:
   virtual ~GpuTarget();
@@ -115,9 +120,23 @@ public:
   virtual bool hasArrivals() const { return false; }
   virtual void initArrivals(Builder &b, mlir::Value object, int64_t arrivals) const {}
   virtual void arrive(Builder &b, mlir::Value object) const {}            ///< this thread
-  virtual void arriveAfterCopies(Builder &b, mlir::Value object) const {} ///< this thread, when its copies have landed
+  /// This thread, when its copies have landed; `increments`: the phase expects an arrival more for it.
+  virtual void arriveAfterCopies(Builder &b, mlir::Value object, bool increments) const {}
   /// Whether (i1) the phase of this parity has ended, after some time of waiting for it.
   virtual mlir::Value waitArrivals(Builder &b, mlir::Value object, mlir::Value parity) const { return {}; }
+  virtual void arriveTimes(Builder &b, mlir::Value object, int64_t count) const {} ///< this thread
+  /// This thread arrives, and the phase waits for so many bytes of bulk copies besides.
+  virtual void expectBytes(Builder &b, mlir::Value object, int64_t bytes) const {}
+  virtual void endArrivals(Builder &b, mlir::Value object) const {} ///< the memory may hold something else
+  /// After this thread's initArrivals(): bulk copies, too, see the objects.
+  virtual void publishArrivals(Builder &b) const {}
+  /// Named barriers of the block, of which number 0 is barrier()'s; 0: the chip has none. One is for so many threads,
+  /// whole warps, and orders memory as barrier() does.
+  virtual int64_t namedBarriers() const { return 0; }
+  virtual void namedBarrier(Builder &b, int64_t number, int64_t threads) const {}
+  virtual mlir::Value namedBarrierOr(Builder &b, mlir::Value bit, int64_t number, int64_t threads) const { return {}; }
+  /// From here on each thread of these four warps has so many registers: `more` or fewer than it had.
+  virtual void takeRegisters(Builder &b, int64_t registers, bool more) const {}
   /// Lets the scheduler move only instructions of these kinds over this place (simt.schedule_barrier), and sets the
   /// warp's priority. Both return false where the chip has none of this.
   virtual const TimingModel *timing() const { return nullptr; } ///< null: there is no estimate of time
@@ -277,6 +296,20 @@ public:
   virtual void asyncCommit(Builder &b) const {}                      ///< makes a group of what was begun
   virtual void asyncWait(Builder &b, int64_t pendingGroups) const {} ///< until at most so many are on their way
 
+  //===-- Bulk copies of tensors, which one thread begins --------------------------------------------------------===//
+  virtual bool hasBulkCopies() const { return false; }
+  /// Adds a parameter to the kernel, for tensor map `number`, and returns its address.
+  virtual mlir::Value tensorMap(mlir::LLVM::LLVMFuncOp kernel, int64_t number) const { return {}; }
+  /// The box of the map at `place` (i32, outermost axis first) to `shared`; its bytes arrive at `object`.
+  virtual void bulkLoad(Builder &b, mlir::Value shared, mlir::Value map, mlir::ValueRange place,
+                        mlir::Value object) const {}
+  /// `shared` to the box of the map at `place`, or relaxed atomic updates of it; in the thread's next group.
+  virtual void bulkStore(Builder &b, mlir::Value shared, mlir::Value map, mlir::ValueRange place,
+                         std::optional<triton::DescriptorReduceKind> kind) const {}
+  virtual void bulkCommit(Builder &b) const {} ///< makes a group of the bulk stores that were begun
+  /// Until at most so many groups of this thread are in flight, or with `reads` still read shared memory.
+  virtual void bulkWait(Builder &b, int64_t pending, bool reads) const {}
+
   /// Four matrices of 8 rows of 16 bytes (layout::MatrixLoad): as many words (i32). `shared` is the row that this lane
   /// names. Nothing when the chip has no such instruction.
   virtual mlir::SmallVector<mlir::Value> loadMatrix(Builder &b, mlir::Value shared, bool transposed) const {
@@ -303,9 +336,9 @@ public:
   virtual void beginGroup(Builder &b) const {} ///< before the first of a group of products
   virtual void endGroup(Builder &b) const {}   ///< after the last
   /// 64 x n accumulators of four warps, += a * b, bytesOfGroupDepth deep. An operand is along K when that is what is
-  /// contiguous.
+  /// contiguous. `adds` (i1; null: set): without it, = a * b.
   virtual mlir::SmallVector<mlir::Value> multiplyGroup(Builder &b, GroupOperand a, GroupOperand bb,
-                                                       mlir::ValueRange accumulators) const {
+                                                       mlir::ValueRange accumulators, mlir::Value adds) const {
     return {};
   }
   /// The accumulators when all groups but the last `pending` are done.

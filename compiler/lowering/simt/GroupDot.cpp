@@ -44,7 +44,7 @@ Value GroupMatmuls::groupDescriptor(DotSharedOp op, bool isB) {
     warps.bases.push_back({byteAt(ring, inverse, isRow ? along : 0, isRow ? 0 : along)});
   }
   Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(),
-                                           stageOf(isB ? op.getB() : op.getA(), isB ? op.getBStage() : op.getAStage()));
+                                           firstByteOf(isB ? op.getB() : op.getA(), isB ? op.getBStage() : op.getAStage()));
   Value group =
       placePart(LinearLayout({{Dim::Register, {}}, {Dim::Lane, {}}, warps}, {{Dim::Offset, bytes}}), Dim::Offset);
   return target.operandDescriptor(b, arith::AddIOp::create(b, address, group), *operandLayout(ring));
@@ -86,8 +86,6 @@ GroupMatmuls::LeftOperand GroupMatmuls::leftInRegisters(DotSharedOp op) {
 void GroupMatmuls::lower(DotSharedOp op) {
   if (refuseIfDivergent())
     return;
-  if ((!op.hasAInRegisters() && !ringOf(op.getA())) || !ringOf(op.getB()))
-    return refuse("its operands are parts of memory objects");
   SharedType bb = op.getB().getType();
   auto tile = cast<RankedTensorType>(op.getC().getType());
   const LinearLayout &layout = layoutOf(tile);
@@ -97,8 +95,11 @@ void GroupMatmuls::lower(DotSharedOp op) {
   Value bStart = groupDescriptor(op, true);
   // The lowest register bits count the columns of an instruction, and rows 8 below.
   int inside = 0;
-  while (inside < layout.inputBits(Dim::Register) && layout.basis(Dim::Register, inside, Dim::Dim0) < 64 &&
-         1 << inside < 128)
+  auto isInside = [&](int bit) {
+    return bit < 2 || (layout.basis(Dim::Register, bit, Dim::Dim0) == 0 &&
+                       layout.basis(Dim::Register, bit, Dim::Dim1) == int64_t(2) << bit);
+  };
+  while (inside < layout.inputBits(Dim::Register) && isInside(inside) && 1 << inside < 128)
     ++inside;
   int64_t count = int64_t(1) << inside, depth = bb.getShape()[bTransposed ? 1 : 0];
   int64_t bits = bb.getElementType().getIntOrFloatBitWidth();
@@ -118,7 +119,8 @@ void GroupMatmuls::lower(DotSharedOp op) {
       GroupOperand right{
           moved(b, bStart, bByte), {}, bb.getElementType(), operandLayout(bb)->columnMajor != bTransposed};
       ValueRange accumulators = ValueRange(results).slice(size_t(first), size_t(count));
-      SmallVector<Value> next = target.multiplyGroup(b, lefts[{row, k}], right, accumulators);
+      Value adds = k == 0 && op.getAdds() ? scalar(op.getAdds()) : Value();
+      SmallVector<Value> next = target.multiplyGroup(b, lefts[{row, k}], right, accumulators, adds);
       llvm::copy(next, results.begin() + first);
     }
   }

@@ -34,8 +34,8 @@ LogicalResult HazardWalk::run() {
 
 void HazardWalk::note(Operation *op) {
   Effect effect = {accessesOf(op), GlobalOrder::isAccess(op)};
-  bool isOther = isa<scf::ForOp, scf::WhileOp, scf::IfOp, StageOp, AsyncCommitOp, AsyncWaitOp, DotWaitOp, BarrierOp,
-                     CondBarrierOp, ShiftWarpsOp, AlignWarpsOp>(op);
+  bool isOther = isa<scf::ForOp, scf::WhileOp, scf::IfOp, StageOp, AsyncCommitOp, AsyncWaitOp, BulkWaitOp, DotWaitOp,
+                     BarrierOp, CondBarrierOp, ShiftWarpsOp, AlignWarpsOp>(op);
   if (effect.accesses.empty() && !effect.isGlobal && !isOther && !isBlockBarrier(op))
     return;
   int number = numbers.try_emplace(op, int(numbers.size())).first->second;
@@ -162,8 +162,18 @@ LogicalResult HazardWalk::visit(Operation *op, HazardState &state) {
         access.inFlight = SharedAccess::No, access.age = 0;
       return true;
     });
+  if (auto arrive = dyn_cast<ArriveOp>(op); arrive && arrive.getCopies()) // the program waits at the object
+    state.change([](SharedAccess &access) { return access.inFlight != SharedAccess::Copy; });
+  if (auto wait = dyn_cast<BulkWaitOp>(op))
+    state.change([&](SharedAccess &access) {
+      if (access.inFlight == SharedAccess::Bulk && access.age >= int64_t(wait.getPending()))
+        access.inFlight = SharedAccess::No, access.age = 0;
+      return true;
+    });
   if (isa<DotSharedOp>(op))
     grow(SharedAccess::Product);
+  if (isa<BulkStoreOp>(op))
+    grow(SharedAccess::Bulk);
   if (effect.isGlobal && failed(visitGlobal(op, state)))
     return failure();
   for (const SharedAccess &access : effect.accesses)
@@ -175,7 +185,8 @@ LogicalResult HazardWalk::visit(Operation *op, HazardState &state) {
         access.issued = int(std::min<int64_t>(mostIssued, access.issued + count));
       return true;
     });
-  state.shared.insert(effect.accesses.begin(), effect.accesses.end());
+  if (!isa<BulkLoadOp>(op)) // the waits at its barrier object order what comes after it
+    state.shared.insert(effect.accesses.begin(), effect.accesses.end());
   if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getBare()) {
     passBare(state);
   } else if (barrier && barrier.getShared()) {
@@ -226,6 +237,10 @@ LogicalResult HazardWalk::visitAccess(SharedAccess access, HazardState &state) {
       return failed(insertWaitBetween(earlier.op, access.op, state)) ? failure() : visitAccess(access, state);
     if (earlier.inFlight == SharedAccess::Copy)
       return report(earlier, access, "`async_wait` and a barrier are");
+    if (earlier.inFlight == SharedAccess::Bulk && !isFault && mode == Mode::Insert)
+      return failed(insertBulkWait(access.op, state)) ? failure() : visitAccess(access, state);
+    if (earlier.inFlight == SharedAccess::Bulk)
+      return report(earlier, access, "`bulk_wait` (`async_tma_store_wait`) and a barrier are");
     if (earlier.inFlight == SharedAccess::Product)
       return report(earlier, access, "`dot_wait` and a barrier are");
     needed = std::max(needed, between);
@@ -290,6 +305,8 @@ std::string HazardWalk::nameOf(Operation *op) {
       .Case<StoreSharedOp>([](auto) { return "a store to shared memory"; })
       .Case<AsyncCopyOp, AsyncBufferCopyOp>([](auto) { return "an asynchronous copy"; })
       .Case<DotSharedOp>([](auto) { return "an asynchronous matmul"; })
+      .Case<BulkLoadOp>([](auto) { return "a bulk copy to shared memory"; })
+      .Case<BulkStoreOp>([](auto) { return "a bulk copy from shared memory"; })
       .Case<GlobalLoadOp, BufferLoadOp>([](auto) { return "a load"; })
       .Case<GlobalStoreOp, BufferStoreOp>([](auto) { return "a store"; })
       .Case<FenceOp>([](auto) { return "a fence"; })

@@ -110,6 +110,8 @@ private:
   /// Before `op` a wait for all copies in flight, since it may be for the tile that `copy` writes; the first is a
   /// warning.
   mlir::LogicalResult insertWaitBetween(mlir::Operation *copy, mlir::Operation *op, HazardState &state);
+  /// Before `op` a wait for all bulk stores, one of which may be of the memory that it writes.
+  mlir::LogicalResult insertBulkWait(mlir::Operation *op, HazardState &state);
   bool isEnough();                                             ///< whether the barriers that there are order everything
   bool isEnoughWithout(llvm::ArrayRef<mlir::Operation *> ops); ///< and then they are erased
   ShiftWarpsOp nextPipeline(AlignWarpsOp end);

@@ -68,6 +68,13 @@ LogicalResult HazardWalk::insertWaitBetween(Operation *copy, Operation *op, Haza
   return success();
 }
 
+LogicalResult HazardWalk::insertBulkWait(Operation *op, HazardState &state) {
+  OpBuilder b(op);
+  Operation *wait = BulkWaitOp::create(b, op->getLoc(), uint64_t(0), /*reads=*/true);
+  note(wait);
+  return visit(wait, state);
+}
+
 bool HazardWalk::isEnough() {
   Mode was = std::exchange(mode, Mode::Try);
   bool result = succeeded(visitFunction());
@@ -131,7 +138,7 @@ void HazardWalk::narrowToShared() {
 
 LogicalResult simt::insertBarriers(ModuleOp module, BlockShape block) {
   for (auto function : module.getOps<triton::FuncOp>()) {
-    HazardWalk walk(function, block, HazardWalk::Mode::Insert);
+    HazardWalk walk(function, block.of(function), HazardWalk::Mode::Insert);
     if (failed(walk.run()))
       return failure();
     walk.dropNeedless();
@@ -144,7 +151,7 @@ LogicalResult simt::insertBarriers(ModuleOp module, BlockShape block) {
 
 LogicalResult simt::verifyHazards(ModuleOp module, BlockShape block) {
   for (auto function : module.getOps<triton::FuncOp>())
-    if (failed(verifyPlaces(function)) || failed(HazardWalk(function, block, HazardWalk::Mode::Report).run()))
+    if (failed(verifyPlaces(function)) || failed(HazardWalk(function, block.of(function), HazardWalk::Mode::Report).run()))
       return failure();
   return success();
 }

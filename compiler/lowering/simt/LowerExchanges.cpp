@@ -250,7 +250,7 @@ LogicalResult ExchangeLowering::run() {
 
 LogicalResult simt::lowerExchanges(ModuleOp module, const GpuTarget &target, int warps) {
   for (auto function : module.getOps<FuncOp>())
-    if (failed(ExchangeLowering(function, target, warps).run()))
+    if (failed(ExchangeLowering(function, target, warpsOf(function, warps)).run()))
       return failure();
   return success();
 }

@@ -122,8 +122,9 @@ void ReductionLowering::lower(TileScanOp op) {
   op->erase();
 }
 
-void simt::lowerReductions(ModuleOp module, BlockShape block) {
+void simt::lowerReductions(ModuleOp module, BlockShape whole) {
   for (auto function : module.getOps<FuncOp>()) {
+    BlockShape block = whole.of(function);
     analysis::Uniformity uniformity(function);
     SmallVector<Operation *> found;
     function.walk([&](Operation *op) {

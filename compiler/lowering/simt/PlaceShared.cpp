@@ -35,7 +35,11 @@ public:
 
   Lifetime lifetimeOf(AllocOp alloc) {
     Lifetime life{first[alloc], first[alloc], 0, 0, alloc};
+    if (alloc.getCommon()) // partitions access it
+      life.last = count;
     for (Operation *user : usersOf(alloc.getRing())) {
+      if (isa<InitArrivalsOp>(user)) // an object's memory holds nothing else while others may look at it
+        life.last = count;
       Operation *here = alloc->getBlock()->findAncestorOpInBlock(*user);
       life.last = here && !passesOn(user) ? std::max(life.last, last[here]) : count;
       addPipeline(user, life);
@@ -146,6 +150,8 @@ static LogicalResult place(triton::FuncOp function, const GpuTarget &target, int
   SmallVector<AllocOp> open, scratch;
   bool isApart = true;
   function.getBody().walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
+    if (alloc.getCommon() && isPartition(function)) // the kernel's
+      return;
     if (alloc.getStart())
       isApart = isApart && succeeded(addPlaced(alloc, order, placed));
     else
@@ -200,15 +206,59 @@ LogicalResult simt::verifyPlaces(triton::FuncOp function) {
   TextOrder order(function);
   SmallVector<Lifetime> placed;
   WalkResult walked = function.getBody().walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
-    return !alloc.getStart() || succeeded(addPlaced(alloc, order, placed)) ? WalkResult::advance()
+    return !alloc.getStart() || alloc.getCommon() || succeeded(addPlaced(alloc, order, placed)) ? WalkResult::advance()
                                                                            : WalkResult::interrupt();
   });
   return failure(walked.wasInterrupted());
 }
 
+// What a partition has for itself lies behind all that comes before: it is alive together with the kernel's memory, and
+// with that of other partitions.
+static LogicalResult placePartition(triton::FuncOp function, const GpuTarget &target, int warps,
+                                    const DenseMap<int64_t, int64_t> &common, int64_t &end) {
+  SmallVector<AllocOp> own;
+  function.walk([&](AllocOp alloc) {
+    if (!alloc.getStart() && !alloc.getCommon())
+      own.push_back(alloc);
+  });
+  if (failed(place(function, target, warps)))
+    return failure();
+  auto base = int64_t(llvm::alignTo(uint64_t(end), uint64_t(memoryAlignment)));
+  for (AllocOp alloc : own)
+    alloc.setStart(uint64_t(base + int64_t(*alloc.getStart())));
+  WalkResult walked = function.walk([&](AllocOp alloc) {
+    if (alloc.getCommon() && !alloc.getStart()) {
+      auto start = common.find(int64_t(*alloc.getCommon()));
+      if (start == common.end()) {
+        alloc.emitOpError() << "is memory `common " << *alloc.getCommon() << "`, which the kernel has not";
+        return WalkResult::interrupt();
+      }
+      alloc.setStart(uint64_t(start->second));
+    }
+    return WalkResult::advance();
+  });
+  end = std::max(end, placedBytes(function));
+  if (end > target.sharedMemoryBytes()) // rule K2
+    return emitError(function.getLoc()) << "the kernel needs " << end << " bytes of shared memory for each block with that of "
+                                        << "its partitions; the chip has " << target.sharedMemoryBytes();
+  return failure(walked.wasInterrupted());
+}
+
 LogicalResult simt::placeSharedMemory(ModuleOp module, const GpuTarget &target, int warps) {
+  DenseMap<int64_t, int64_t> common;
+  int64_t end = 0;
   for (auto function : module.getOps<triton::FuncOp>())
-    if (failed(place(function, target, warps)))
+    if (!isPartition(function)) {
+      if (failed(place(function, target, warpsOf(function, warps))))
+        return failure();
+      end = std::max(end, placedBytes(function));
+      function.walk([&](AllocOp alloc) {
+        if (alloc.getCommon())
+          common[int64_t(*alloc.getCommon())] = int64_t(*alloc.getStart());
+      });
+    }
+  for (auto function : module.getOps<triton::FuncOp>())
+    if (isPartition(function) && failed(placePartition(function, target, warpsOf(function, warps), common, end)))
       return failure();
   return success();
 }

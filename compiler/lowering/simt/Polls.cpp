@@ -60,12 +60,12 @@ void Polls::pollScalar(GlobalWaitOp op) {
   auto wait = [&]() -> Values { return {waitForValue(op, 0, op.getTimeout() ? clock() : Value(), mayEnd)}; };
   Value came = when(isOwner(LinearLayout()), {b.getI1Type()}, wait, {never}).front();
   if (!op.getTimeout() && !facts.mayFail) {
-    target.barrier(b);
+    blockBarrier();
     if (op.getResult())
       made[op.getResult()] = {constantOf(b.getI1Type(), 1)};
     return;
   }
-  came = target.barrierOr(b, came, state.options.warps);
+  came = blockBarrierOr(came);
   if (mayEnd)
     endProgramUnless(came);
   if (op.getResult())
@@ -86,9 +86,9 @@ void Polls::pollTile(GlobalWaitOp op) {
     for (Value came : results)
       isMissing = arith::OrIOp::create(b, isMissing, inverted(came));
     isMissing = both(isOwner(layoutOf(tile)), isMissing);
-    endProgramUnless(inverted(target.barrierOr(b, isMissing, state.options.warps)));
+    endProgramUnless(inverted(blockBarrierOr(isMissing)));
   } else {
-    target.barrier(b); // each thread has waited for its elements; what comes next is for those of all
+    blockBarrier(); // each thread has waited for its elements; what comes next is for those of all
   }
   if (op.getResult())
     made[op.getResult()] = results;

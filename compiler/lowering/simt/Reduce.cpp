@@ -202,7 +202,7 @@ void Reductions::lower(TileReduceOp op) {
     Value some;
     for (Value bit : of(op.getSources()[0]))
       some = some ? Value(arith::OrIOp::create(b, some, bit)) : bit;
-    made[op.getTotals()[0]] = {target.barrierOr(b, some, state.options.warps)};
+    made[op.getTotals()[0]] = {blockBarrierOr(some)};
     return;
   }
   auto axis = int(op.getAxis());

@@ -44,7 +44,7 @@ Value RecordCode::addToRecord(int64_t offset, int64_t value) {
 }
 
 void RecordCode::endProgramIf(Value anyThread, llvm::function_ref<void()> before) {
-  Value isOver = target.barrierOr(b, anyThread, state.options.warps);
+  Value isOver = blockBarrierOr(anyThread);
   when(isOver, [&] {
     before();
     target.endThread(b);

@@ -79,7 +79,7 @@ static Box boxWithin(SubsliceOp slice, const Box &inner) {
 }
 
 SharedPart simt::partOf(Value memory, Value stage) {
-  Value number = stage;
+  Value number = cast<SharedType>(memory.getType()).getStages() == 1 ? Value() : stage; // there is but one
   bool isOfRing = true; // numbers are those of the object's tiles
   Box box;
   bool isWithinBox = false;
@@ -134,6 +134,23 @@ SmallVector<SharedAccess, 2> simt::accessesOf(Operation *op) {
           reads.push_back({.part = partOf(dot.getA(), dot.getAStage()), .op = op, .inFlight = SharedAccess::Product});
         return reads;
       })
+      .Case([&](InitArrivalsOp init) -> Accesses {
+        return {{.part = partOf(init.getObjects(), Value()), .op = op, .writes = true}};
+      })
+      .Case([&](EndArrivalsOp end) -> Accesses {
+        return {{.part = partOf(end.getObjects(), Value()), .op = op, .writes = true}};
+      })
+      // Threads use barrier objects at the same time; that they are made before and ended after is ordered.
+      .Case<ArriveOp, ArriveOnceOp, ExpectBytesOp, WaitArrivalsOp>([&](auto use) -> Accesses {
+        return {{.part = partOf(use.getObjects(), use.getStage()), .op = op}};
+      })
+      .Case([&](BulkLoadOp copy) -> Accesses {
+        return {{.part = partOf(copy.getMemory(), Value()), .op = op, .writes = true},
+                {.part = partOf(copy.getObjects(), Value()), .op = op}};
+      })
+      .Case([&](BulkStoreOp copy) -> Accesses {
+        return {{.part = partOf(copy.getMemory(), Value()), .op = op, .inFlight = SharedAccess::Bulk}};
+      })
       .Case([&](DotScratchOp dot) -> Accesses {
         return {{.part = partOf(dot.getA(), Value()), .op = op}, {.part = partOf(dot.getB(), Value()), .op = op}};
       })
@@ -143,7 +160,7 @@ SmallVector<SharedAccess, 2> simt::accessesOf(Operation *op) {
 bool simt::isBarrier(Operation *op) {
   if (auto barrier = dyn_cast<BarrierOp>(op))
     return !barrier.getWarp() && !barrier.getBare();
-  return analysis::isAny(op);
+  return isa<StartPartitionsOp, JoinPartitionsOp>(op) || analysis::isAny(op);
 }
 
 std::optional<layout::LinearLayout> simt::warpOfPlaces(Operation *op, int warps) {

@@ -35,9 +35,10 @@ struct SharedAccess {
   mlir::Operation *op = nullptr;
   int number = 0; ///< of `op`, in the order of the text
   bool writes = false;
-  /// A copy or a product that goes on by itself until a wait; others are over when the thread goes on.
-  enum InFlight : uint8_t { No, Copy, Product } inFlight = No;
-  int age = 0;    ///< of what is in flight: groups of copies that were made, or products that were begun, since
+  /// A copy, a product or a bulk store that goes on by itself until a wait; others are over when the thread goes on. A
+  /// bulk load is waited for at a barrier object: the program orders what comes after it.
+  enum InFlight : uint8_t { No, Copy, Product, Bulk } inFlight = No;
+  int age = 0;    ///< of what is in flight: groups of copies that were made, or products or stores begun, since
   int issued = 0; ///< of a copy: instructions of copies since, at least
   Scope since = Scope::None; ///< the strongest barrier since
   int barriers = 0;          ///< of the block, since, where conditional ones make several necessary

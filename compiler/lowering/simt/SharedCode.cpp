@@ -16,9 +16,10 @@ Value SharedCode::sharedStart() {
     return state.sharedAddress;
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(state.entry);
-  state.shared = LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
-                                        LLVM::Linkage::External, "heddle_shared", Attribute(),
-                                        uint64_t(facts.sharedAlignment), /*addrSpace=*/3);
+  if (!state.shared) // partitions have the kernel's
+    state.shared = LLVM::GlobalOp::create(b, LLVM::LLVMArrayType::get(b.getI8Type(), 0), /*isConstant=*/false,
+                                          LLVM::Linkage::External, "heddle_shared", Attribute(),
+                                          uint64_t(facts.sharedAlignment), /*addrSpace=*/3);
   b.setInsertionPoint(state.prologueEnd);
   Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 3);
   return state.sharedAddress = LLVM::AddressOfOp::create(b, pointer, state.shared.getSymName());
@@ -103,6 +104,13 @@ SharedCode::Memory SharedCode::memoryAt(Value value, Value stage) {
     while (most > 1 && (interval < most || padding % most))
       most /= 2;
   return {base, offset, type, most};
+}
+
+Value SharedCode::firstByteOf(Value memory, Value stage) {
+  Memory place = memoryAt(memory, stage);
+  if (!place.offset || isZero(place.offset))
+    return place.base;
+  return sharedPointer(place.base, arith::MulIOp::create(b, place.offset, i32(place.type.getElementBytes())));
 }
 
 Value SharedCode::elementPointer(const Memory &memory, const LinearLayout &offsets, int64_t reg) {

@@ -14,9 +14,44 @@ using namespace heddle;
 using namespace heddle::simt;
 using namespace heddle::triton;
 
+// MLIR's own way to insert arguments takes no function that returns nothing.
+Value simt::addParameter(LLVM::LLVMFuncOp function, Type type, DictionaryAttr attributes) {
+  LLVM::LLVMFunctionType before = function.getFunctionType();
+  SmallVector<Type> parameters(before.getParams());
+  SmallVector<Attribute> all;
+  if (ArrayAttr known = function.getArgAttrsAttr())
+    all.append(known.begin(), known.end());
+  all.resize(parameters.size(), DictionaryAttr::get(function.getContext()));
+  parameters.push_back(type);
+  all.push_back(attributes ? attributes : DictionaryAttr::get(function.getContext()));
+  function.setFunctionType(LLVM::LLVMFunctionType::get(before.getReturnType(), parameters));
+  function.setArgAttrsAttr(ArrayAttr::get(function.getContext(), all));
+  return function.getBody().front().addArgument(type, function.getLoc());
+}
+
 namespace {
 
-/// Makes the llvm.func of a kernel, with the operations of the source in it.
+ThreadTensorMap describe(TensorMapOp op) {
+  TensorMapType type = op.getMap().getType();
+  ThreadTensorMap map;
+  map.argument = int64_t(cast<BlockArgument>(op.getBase()).getArgNumber());
+  llvm::raw_string_ostream(map.type) << type.getElementType();
+  llvm::append_range(map.box, boxOf(type));
+  map.swizzle = type.getSwizzle();
+  return map;
+}
+
+/// The number of the map that the launch makes for `op`: those of the same argument and block are one.
+size_t numberOf(TensorMapOp op, ArrayRef<ThreadTensorMap> maps) {
+  ThreadTensorMap wanted = describe(op);
+  return size_t(llvm::find_if(maps, [&](const ThreadTensorMap &map) {
+                  return map.argument == wanted.argument && map.box == wanted.box && map.type == wanted.type &&
+                         map.swizzle == wanted.swizzle;
+                }) -
+                maps.begin());
+}
+
+/// Makes the llvm.func of a kernel or of a partition, with the operations of the source in it.
 class Frame : ThreadCode {
 public:
   Frame(ThreadState &state, FuncOp source) : ThreadCode(state, OpBuilder(source), source), source(source) {}
@@ -25,10 +60,15 @@ public:
 private:
   void makeEntry();
   void takeArguments(Block &block);
+  void takeTensorMaps();
   void makePrologue();
 
   FuncOp source;
 };
+
+/// Named barriers of the warps that execute the kernel where there are partitions, and of the first partition. Those
+/// before are of all warps, and of warp pipelines.
+constexpr int64_t barrierOfKernel = 2, barrierOfPartitions = 3;
 
 } // namespace
 
@@ -43,11 +83,15 @@ void Frame::makeEntry() {
   types.push_back(b.getI64Type());
   auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), types);
   ThreadKernel &kernel = state.kernel;
-  kernel.kernel = source.getName().str();
-  kernel.entry = kernel.kernel;
-  kernel.threads = int64_t(state.options.warps) * target.lanesPerWarp();
+  std::string name = source.getName().str();
   // The kernel keeps its name: the source function gives way.
-  SymbolTable::setSymbolName(source, kernel.kernel + ".tile");
+  SymbolTable::setSymbolName(source, name + ".tile");
+  if (isPartition(source)) {
+    state.entry = LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
+    state.entry.setPassthroughAttr(b.getArrayAttr({b.getStringAttr("alwaysinline")}));
+    return;
+  }
+  kernel.entry = kernel.kernel = name;
   state.entry = LLVM::LLVMFuncOp::create(b, kernel.entry, type);
   auto residentBlocks = source->getAttrOfType<IntegerAttr>(residentBlocksAttribute);
   target.markKernel(state.entry, kernel.threads, residentBlocks ? residentBlocks.getInt() : 0);
@@ -63,9 +107,20 @@ void Frame::takeArguments(Block &block) {
   }
 }
 
+/// Adds parameters for all tensor maps, of a partition too.
+void Frame::takeTensorMaps() {
+  SmallVector<Value> addresses;
+  for (size_t number = 0; number < state.kernel.tensorMaps.size(); ++number)
+    addresses.push_back(isPartition(source) ? addParameter(state.entry, LLVM::LLVMPointerType::get(b.getContext()))
+                                            : target.tensorMap(state.entry, int64_t(number)));
+  source.walk([&](TensorMapOp op) { state.tensorMaps[op] = addresses[numberOf(op, state.kernel.tensorMaps)]; });
+}
+
 void Frame::makePrologue() {
   state.thread = target.threadId(b);
   int lanes = target.lanesPerWarp();
+  if (auto first = source->getAttrOfType<IntegerAttr>(firstWarpAttribute))
+    state.thread = arith::SubIOp::create(b, state.thread, i32(first.getInt() * lanes));
   state.lane = arith::AndIOp::create(b, state.thread, i32(lanes - 1));
   state.warp = arith::ShRUIOp::create(b, state.thread, i32(llvm::Log2_32(uint32_t(lanes))));
   if (facts.publishes) // descriptors of matrices are the same in a warp, which the assembler must see
@@ -79,6 +134,7 @@ void Frame::make() {
   makeEntry();
   Block *block = state.entry.addEntryBlock(b);
   b.setInsertionPointToStart(block);
+  takeTensorMaps(); // which are of arguments of the source
   takeArguments(*block);
   makePrologue();
   Region &from = source.getBody(), &to = state.entry.getBody();
@@ -105,7 +161,7 @@ static void addPatterns(RewritePatternSet &patterns, ThreadState &state) {
   for (auto add :
        {addAssembly,     addAtomics,       addBuffers,        addCalls,         addControlFlow,    addConversions,
         addDirectCopies, addElementwise,   addGlobalMemory,   addGroupMatmuls,  addMaps,           addMatmuls,
-        addPolls,        addReductions,    addReports,        addScaledMatmuls, addScans,          addShapes,
+        addBulkCopies,   addPartitions,    addPolls,          addReductions,    addReports,        addScaledMatmuls, addScans,          addShapes,
         addArrivals,     addSharedIndexed, addSharedRepacked, addSharedTiles,   addSynchronisation})
     add(patterns, state);
 }
@@ -141,6 +197,72 @@ static void sizeShared(ThreadState &state) {
   state.shared.setLinkage(LLVM::Linkage::Internal);
 }
 
+/// Tensor maps of the module's functions. A launch makes them: what they are of are arguments.
+static LogicalResult collectTensorMaps(ModuleOp module, ThreadKernel &kernel) {
+  WalkResult walked = module.walk([&](TensorMapOp op) {
+    auto isArgument = [&](Value value, size_t number) {
+      auto argument = dyn_cast<BlockArgument>(value);
+      return argument && isa<FuncOp>(argument.getOwner()->getParentOp()) && argument.getArgNumber() == number;
+    };
+    auto base = dyn_cast<BlockArgument>(op.getBase());
+    bool isKnown = base && isArgument(base, base.getArgNumber());
+    for (auto [number, value] : llvm::enumerate(llvm::concat<Value>(op.getSizes(), op.getStrides())))
+      isKnown = isKnown && isArgument(value, base.getArgNumber() + 1 + number);
+    if (!isKnown) {
+      op.emitOpError() << "is of a pointer that is no argument of the kernel, or whose sizes and strides are not the "
+                          "arguments after it: a launch makes tensor maps before the kernel begins";
+      return WalkResult::interrupt();
+    }
+    if (numberOf(op, kernel.tensorMaps) == kernel.tensorMaps.size())
+      kernel.tensorMaps.push_back(describe(op));
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
+/// The code of one function; what it needs of shared memory is that of the kernel's. `shared`: made by another one.
+static LogicalResult lowerFunction(FuncOp source, ThreadState &state) {
+  IRRewriter rewriter(source);
+  (void)eraseUnreachableBlocks(rewriter, source->getRegions()); // the conversion would not visit them
+  Frame(state, source).make();
+  source.erase();
+  return convert(state);
+}
+
+/// A partition's function, and its warps in the block.
+struct Partition {
+  std::string name;
+  int64_t first, warps;
+};
+
+/// Warps that are not the kernel's go from partition to partition, in the order in which it starts them: `starts`.
+static void dispatch(ThreadState &state, int64_t kernelWarps, ArrayRef<SmallVector<Partition>> starts) {
+  auto module = state.entry->getParentOfType<ModuleOp>();
+  Block *entry = state.prologueEnd->getBlock();
+  Block *main = entry->splitBlock(state.prologueEnd->getNextNode());
+  auto *others = new Block();
+  state.entry.getBody().push_back(others);
+  ImplicitLocOpBuilder b(state.entry.getLoc(), state.entry.getContext());
+  b.setInsertionPointToEnd(entry);
+  auto number = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, value, 32); };
+  Value isOther = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, state.warp, number(kernelWarps));
+  cf::CondBranchOp::create(b, isOther, others, ValueRange(), main, ValueRange());
+  b.setInsertionPointToStart(others);
+  for (const SmallVector<Partition> &partitions : starts) {
+    state.target.barrier(b);
+    for (const auto &[name, first, warps] : partitions) {
+      Value isAfter = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, state.warp, number(first));
+      Value isBefore = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, state.warp, number(first + warps));
+      auto branch = scf::IfOp::create(b, Value(arith::AndIOp::create(b, isAfter, isBefore)));
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      LLVM::CallOp::create(b, module.lookupSymbol<LLVM::LLVMFuncOp>(name), ValueRange(state.entry.getBody().front().getArguments()));
+    }
+    state.target.barrier(b);
+  }
+  LLVM::ReturnOp::create(b, ValueRange());
+}
+
 LogicalResult simt::lowerSimtToThreads(ModuleOp module, const GpuTarget &target, const ThreadOptions &options,
                                        ThreadKernel &kernel) {
   int count = 0;
@@ -151,14 +273,49 @@ LogicalResult simt::lowerSimtToThreads(ModuleOp module, const GpuTarget &target,
       ->loadDialect<arith::ArithDialect, cf::ControlFlowDialect, LLVM::LLVMDialect, math::MathDialect, scf::SCFDialect,
                     ub::UBDialect>(); // what is created below
   Location place = source.getLoc();
-  IRRewriter rewriter(source);
-  (void)eraseUnreachableBlocks(rewriter, source->getRegions()); // the conversion would not visit them
-  ThreadState state(source, target, options, kernel);
-  kernel.sharedBytes = placedBytes(source);
-  Frame(state, source).make();
-  source.erase();
-  if (failed(convert(state)))
+  if (failed(collectTensorMaps(module, kernel)))
     return failure();
+  SmallVector<SmallVector<Partition>> starts;
+  SmallVector<FuncOp> partitions;
+  int64_t blockWarps = options.warps;
+  source.walk([&](StartPartitionsOp start) {
+    SmallVector<Partition> &started = starts.emplace_back();
+    for (Attribute each : start.getPartitions()) {
+      auto function = module.lookupSymbol<FuncOp>(cast<FlatSymbolRefAttr>(each).getValue());
+      int64_t first = function->getAttrOfType<IntegerAttr>(firstWarpAttribute).getInt(), warps = warpsOf(function, 1);
+      started.push_back({function.getName().str(), first, warps});
+      partitions.push_back(function);
+      blockWarps = std::max(blockWarps, first + warps);
+    }
+  });
+  if (!partitions.empty() && int64_t(partitions.size()) + barrierOfPartitions > target.namedBarriers())
+    return emitError(place) << "kernel '" << source.getName() << "' has " << partitions.size()
+                            << " partitions; the chip has barriers for "
+                            << std::max<int64_t>(0, target.namedBarriers() - barrierOfPartitions);
+  constexpr int64_t warpsOfGroup = 4; // whole groups: registers are given to groups
+  if (!partitions.empty())
+    blockWarps = int64_t(llvm::alignTo(uint64_t(blockWarps), uint64_t(warpsOfGroup)));
+  ThreadState state(source, target, options, kernel);
+  state.barrier = partitions.empty() ? 0 : barrierOfKernel;
+  kernel.threads = blockWarps * target.lanesPerWarp();
+  kernel.sharedBytes = placedBytes(source);
+  for (FuncOp partition : partitions)
+    kernel.sharedBytes = std::max(kernel.sharedBytes, placedBytes(partition));
+  if (failed(lowerFunction(source, state)))
+    return failure();
+  for (auto [number, partition] : llvm::enumerate(partitions)) {
+    ThreadOptions own = options;
+    own.warps = warpsOf(partition, 1);
+    ThreadState part(partition, target, own, kernel);
+    part.barrier = barrierOfPartitions + int64_t(number);
+    part.shared = state.shared;
+    if (failed(lowerFunction(partition, part)))
+      return failure();
+    part.prologueEnd->erase();
+    state.shared = part.shared;
+  }
+  if (!partitions.empty())
+    dispatch(state, options.warps, starts);
   state.prologueEnd->erase();
   sizeShared(state);
   kernel.sites = std::move(state.facts.sites.sites);

@@ -125,7 +125,8 @@ private:
 Value Splitter::makeObjects(int64_t start, int64_t count, int64_t arrivals) {
   layout::LinearLayout one({{layout::Dim::Offset, {}}, {layout::Dim::Register, {}}}, {{layout::Dim::Dim0, 1}});
   auto type = SharedType::get(b.getContext(), count, {1}, b.getI64Type(), one, {}, {});
-  Value objects = AllocOp::create(b, type, b.getI64IntegerAttr(start), /*scratch=*/b.getUnitAttr());
+  Value objects = AllocOp::create(b, type, b.getI64IntegerAttr(start), /*scratch=*/b.getUnitAttr(),
+                                  /*common=*/IntegerAttr());
   InitArrivalsOp::create(b, objects, arrivals);
   return objects;
 }
@@ -235,7 +236,8 @@ void simt::splitBarriers(ModuleOp module, const GpuTarget &target, int warps) {
     return;
   for (auto function : module.getOps<triton::FuncOp>()) {
     bool asserts = function.walk([](triton::AssertOp) { return WalkResult::interrupt(); }).wasInterrupted();
-    if (asserts)
+    bool isSplit = function.walk([](StartPartitionsOp) { return WalkResult::interrupt(); }).wasInterrupted();
+    if (asserts || isSplit || isPartition(function))
       continue;
     SmallVector<scf::ForOp> loops;
     function.walk([&](scf::ForOp loop) { loops.push_back(loop); });

@@ -42,7 +42,7 @@ private:
 void Synchronisation::barrier() {
   if (divergent)
     return refuse("it stands in a branch or loop that not all threads take alike");
-  target.barrier(b);
+  blockBarrier();
 }
 
 void Synchronisation::lower(BarrierOp op) {

@@ -139,6 +139,8 @@ ThreadCode::Values ThreadCode::runRegion(Region &region, ValueRange arguments, V
 Type ThreadCode::threadType(Type element) {
   if (isa<PointerType>(element))
     return LLVM::LLVMPointerType::get(b.getContext(), 1);
+  if (isa<TensorMapType>(element))
+    return LLVM::LLVMPointerType::get(b.getContext());
   if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)
     return b.getI8Type();
   return element;

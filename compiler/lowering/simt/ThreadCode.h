@@ -4,6 +4,8 @@
 // a family of operations is a class derived from it in a file of its own, with a method `lower` for each operation:
 //   ControlFlow.cpp      loops, conditionals, branches
 //   Arrivals.cpp         barrier objects
+//   Bulk.cpp             bulk copies of tensors
+//   Partitions.cpp       partitions of the block's warps
 //   Synchronisation.cpp  barriers, fences, waits, program numbers
 //   Shapes.cpp           constants, ranges, operations on shapes
 //   Elementwise.cpp      element operations (Pairs.cpp: several elements at once)
@@ -37,6 +39,7 @@ namespace heddle::simt {
 
 /// One kernel while its operations are replaced.
 struct ThreadState {
+  /// `options.warps`: of the function, which may be one partition of the block.
   ThreadState(triton::FuncOp source, const GpuTarget &target, const ThreadOptions &options, ThreadKernel &kernel)
       : target(target), options(options), kernel(kernel), facts(source, target, options.warps) {}
 
@@ -46,7 +49,8 @@ struct ThreadState {
   SourceFacts facts;
   mlir::LLVM::LLVMFuncOp entry;
   mlir::Operation *prologueEnd = nullptr; ///< what is made once goes before it
-  mlir::Value thread, lane, warp;         ///< i32
+  mlir::Value thread, lane, warp;         ///< i32; of a partition, counted from its first
+  int64_t barrier = 0;                    ///< the named barrier of these warps; 0: of all of the block
   mlir::Value laneAlone;                  ///< the lane by the chip's own register, once it is asked for
   /// By hash and output of a layout: what the lane and warp numbers add there.
   std::map<std::pair<uint64_t, layout::Dim>, std::vector<std::pair<layout::LinearLayout, mlir::Value>>> parts;
@@ -59,6 +63,7 @@ struct ThreadState {
     bool isScratch = false;
   };
   llvm::DenseMap<mlir::Value, Ring> rings;
+  llvm::DenseMap<mlir::Operation *, mlir::Value> tensorMaps; ///< addresses, by `simt.tensor_map`
   bool failed = false; ///< an operation was refused: the rest need not be right
 };
 
@@ -130,6 +135,11 @@ protected:
   Values when(Value bit, llvm::ArrayRef<Type> types, llvm::function_ref<Values()> body, mlir::ValueRange otherwise);
   void when(Value bit, llvm::function_ref<void()> body);
   bool continueBranch(Value bit, llvm::function_ref<void()> body); ///< whether there is one under the bit, just before
+  /// Runs `body` in the first thread, where the bit of the source is set; null: always.
+  void inOneThreadIf(Value condition, llvm::function_ref<void()> body);
+  /// A barrier of the warps that execute this function, and whether `bit` is set in any of their threads.
+  void blockBarrier();
+  Value blockBarrierOr(Value bit);
   /// Runs `body` in the one thread that does scalar effects; others have nothing that may be looked at.
   Values inOwner(mlir::TypeRange scalars, llvm::function_ref<Values()> body);
   /// An effect of each element, once: `body(register)` runs in the owner, then all copies get its results, those of so
@@ -198,6 +208,8 @@ void addFamily(mlir::RewritePatternSet &patterns, ThreadState &state) {
 
 void addAssembly(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addAtomics(mlir::RewritePatternSet &patterns, ThreadState &state);
+void addBulkCopies(mlir::RewritePatternSet &patterns, ThreadState &state);
+void addPartitions(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addBuffers(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addCalls(mlir::RewritePatternSet &patterns, ThreadState &state);
 void addControlFlow(mlir::RewritePatternSet &patterns, ThreadState &state);

@@ -27,24 +27,71 @@ FailureOr<std::optional<TtgModule>> simt::describeTtgModule(ModuleOp module) {
                                   : !warps ? ttg::numWarpsAttribute
                                            : ttg::threadsPerWarpAttribute);
   StringRef name = target.getValue();
-  if (!name.consume_front("hip:"))
+  bool isAmd = name.consume_front("hip:");
+  if (!isAmd && name != "cuda:90")
     return module.emitError() << "TTGIR for `" << target.getValue()
-                              << "`: only that for AMD's gfx942 and gfx950 is read; for other chips give the text of "
-                                 "`kernel.asm['ttir']`";
-  about.target = name.str();
+                              << "`: only that for AMD's gfx942 and gfx950 and for NVIDIA's sm_90 (`cuda:90`) is read; "
+                                 "for other chips give the text of `kernel.asm['ttir']`";
+  about.target = isAmd ? name.str() : "sm_90";
   about.warps = int(warps.getInt());
   about.lanes = int(lanes.getInt());
-  if (about.warps < 1 || about.warps > 16 || !llvm::isPowerOf2_32(uint32_t(about.warps)) || about.lanes != 64)
-    return module.emitError() << "TTGIR of " << about.warps << " warps of " << about.lanes
-                              << " threads: AMD's blocks have 1, 2, 4, 8 or 16 warps of 64";
+  int expected = isAmd ? 64 : 32, most = isAmd ? 16 : 32;
+  if (about.warps < 1 || about.warps > most || !llvm::isPowerOf2_32(uint32_t(about.warps)) || about.lanes != expected)
+    return module.emitError() << "TTGIR of " << about.warps << " warps of " << about.lanes << " threads: a block for `"
+                              << target.getValue() << "` has 1, 2, 4 ... or " << most << " warps of " << expected;
   if (blocks && blocks.getInt() != 1)
-    return module.emitError() << "TTGIR of clusters of " << blocks.getInt() << " blocks, which AMD's chips have not";
+    return module.emitError() << "TTGIR of clusters of " << blocks.getInt() << " blocks, which "
+                              << (isAmd ? "AMD's chips have not" : "are not compiled: give `num_ctas` 1");
   return std::optional<TtgModule>(about);
 }
 
+/// What is of another vendor's chips; empty for what is not.
+static StringRef foreignAdvice(Operation *op, bool isAmd) {
+  StringRef dialect = op->getName().getDialectNamespace();
+  if (isAmd && dialect == "ttng")
+    return "`ttng` is of NVIDIA's chips: on gfx942 and gfx950 `cdna3.mfma` multiplies, `async_copy` of `cdna4` copies to "
+           "shared memory, and `gl.barrier()` is the barrier of a block";
+  if (isAmd && isa<ttg::WarpSpecializeOp>(op))
+    return "on gfx942 and gfx950 all warps execute one program: overlap its parts by `gl.amd.warp_pipeline_stage`";
+  if (!isAmd && (dialect == "amdg" || dialect == "rocdl"))
+    return "the operation is of AMD's chips: on sm_90 `gl.load` and `gl.store`, `async_copy` of `ampere` and `tma` of "
+           "`hopper` access memory";
+  for (Type type : llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes())) {
+    Attribute encoding;
+    if (auto tile = dyn_cast<RankedTensorType>(type))
+      encoding = tile.getEncoding();
+    else if (auto memory = dyn_cast<ttg::MemDescType>(type))
+      encoding = memory.getEncoding();
+    for (auto slice = dyn_cast_or_null<ttg::SliceAttr>(encoding); slice; slice = dyn_cast<ttg::SliceAttr>(encoding))
+      encoding = slice.getParent();
+    if (auto operand = dyn_cast_or_null<ttg::DotOperandAttr>(encoding))
+      encoding = operand.getParent();
+    if (isAmd && isa_and_nonnull<ttg::NvidiaMmaAttr>(encoding))
+      return "the layout is of NVIDIA's chips: use `gl.amd.AMDMFMALayout`";
+    if (isAmd && isa_and_nonnull<ttg::NvmmaSharedAttr>(encoding))
+      return "the layout is of NVIDIA's chips: use `gl.SwizzledSharedLayout` or `gl.PaddedSharedLayout`";
+    if (!isAmd && isa_and_nonnull<ttg::AmdMfmaAttr, ttg::RotatingSharedAttr>(encoding))
+      return "the layout is of AMD's chips: use `gl.NVMMADistributedLayout` or `gl.NVMMASharedLayout`";
+  }
+  return {};
+}
+
 LogicalResult simt::refuseUnsupported(ModuleOp module) {
+  auto target = module->getAttrOfType<StringAttr>(ttg::targetAttribute);
+  bool isAmd = target && target.getValue().starts_with("hip:");
   WalkResult result = module.walk([&](Operation *op) {
     StringRef why = llvm::TypeSwitch<Operation *, StringRef>(op)
+                        .Case([&](ttg::WarpSpecializeOp specialise) {
+                          return isa<triton::FuncOp>(specialise->getParentOp())
+                                     ? ""
+                                     : "it stands in a loop or branch, or in another one: warps are specialised in the "
+                                       "kernel's own block";
+                        })
+                        .Case<triton::AssertOp, triton::PrintOp>([&](auto report) {
+                          return report->template getParentOfType<ttg::WarpSpecializeOp>()
+                                     ? "in specialised warps there are no prints and no assertions"
+                                     : "";
+                        })
                         .Case([](scf::ExecuteRegionOp stage) {
                           return stage.getRegion().hasOneBlock() ? "" : "a region of several blocks is not compiled";
                         })
@@ -55,6 +102,11 @@ LogicalResult simt::refuseUnsupported(ModuleOp module) {
                                         : "of `rocdl` only `rocdl.sched.barrier` and `rocdl.s.setprio` are read; "
                                           "barriers and waits are `ttg.barrier` and `ttg.async_wait`";
                         });
+    if (StringRef advice = foreignAdvice(op, isAmd); !advice.empty()) {
+      auto error = op->emitOpError("is not for `") << (target ? target.getValue() : "this chip") << "`";
+      error.attachNote() << advice;
+      return WalkResult::interrupt();
+    }
     if (why.empty())
       return WalkResult::advance();
     op->emitOpError() << "in TTGIR: " << why;

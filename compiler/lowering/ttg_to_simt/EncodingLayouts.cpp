@@ -91,7 +91,20 @@ static FailureOr<LinearLayout> unchecked(Attribute encoding, ArrayRef<int64_t> s
                                        mfma.getIsTransposed(), int(mfma.getElementBitWidth()),
                                        shapeOf(mfma.getTilesPerWarp()));
       })
+      .Case([&](ttg::NvidiaMmaAttr mma) -> Result {
+        if (mma.getVersionMajor() == 2)
+          return layout::mmaAccumulator(shapeOf(shape), shapeOf(mma.getWarpsPerCTA()));
+        return layout::wgmmaAccumulator(shapeOf(shape), shapeOf(mma.getWarpsPerCTA()), mma.getInstrShape()[1]);
+      })
       .Case([&](ttg::DotOperandAttr) -> Result {
+        if (auto mma = dyn_cast<ttg::NvidiaMmaAttr>(operand.getParent())) {
+          layout::Shape warps = shapeOf(mma.getWarpsPerCTA());
+          if (mma.getVersionMajor() == 2)
+            return layout::mmaOperand(shapeOf(shape), warps, int(operand.getOpIdx()), operand.getKWidth());
+          if (operand.getOpIdx() == 1)
+            return emitError() << "the right operand of `wgmma` in registers: it is in shared memory";
+          return layout::wgmmaOperand(shapeOf(shape), warps, operand.getKWidth());
+        }
         if (!mfma)
           return plainOperand(cast<ttg::BlockedAttr>(operand.getParent()), shape, operand.getOpIdx());
         ArrayRef<int64_t> size = mfma.getInstrShape();
@@ -153,6 +166,23 @@ static FailureOr<LinearLayout> fromBases(ArrayRef<int64_t> bases, ArrayRef<int64
   return layout;
 }
 
+/// Without a swizzle it is row-major: core matrices of 8 rows of 16 bytes are no layout of Triton's.
+static LinearLayout nvmmaLayout(ttg::NvmmaSharedAttr nvmma, ArrayRef<int64_t> shape) {
+  layout::Order order = layout::rowMajor(shape.size());
+  if (nvmma.getTransposed())
+    std::reverse(order.begin(), order.end());
+  if (!nvmma.getSwizzlingByteWidth())
+    return layout::swizzledShared(shapeOf(shape), 1, 1, 1, order);
+  if (!nvmma.getTransposed() || shape.size() == 2)
+    return layout::nvmmaShared(shapeOf(shape), nvmma.getSwizzlingByteWidth(), int(nvmma.getElementBitWidth()),
+                               nvmma.getTransposed());
+  layout::Shape reversed(shape.rbegin(), shape.rend()); // the outermost axis is the contiguous one
+  std::vector<int> axes(order.begin(), order.end());
+  return layout::permuteAxes(layout::nvmmaShared(reversed, nvmma.getSwizzlingByteWidth(),
+                                                 int(nvmma.getElementBitWidth()), false),
+                             axes);
+}
+
 FailureOr<SharedType> simt::memoryType(ttg::MemDescType type, EmitError emitError) {
   auto rank = size_t(*ttg::rankOf(type.getEncoding()));
   ArrayRef<int64_t> tile = type.getShape().take_back(rank), whole = type.getAllocShape().take_back(rank);
@@ -170,6 +200,8 @@ FailureOr<SharedType> simt::memoryType(ttg::MemDescType type, EmitError emitErro
     paddings.assign(padded.getPaddings().begin(), padded.getPaddings().end());
     layout = padded.getOffset().empty() ? layout::swizzledShared(shapeOf(whole), 1, 1, 1, orderOf(padded.getOrder()))
                                         : fromBases(padded.getOffset(), whole, emitError);
+  } else if (auto nvmma = dyn_cast<ttg::NvmmaSharedAttr>(type.getEncoding())) {
+    layout = nvmmaLayout(nvmma, whole);
   } else {
     layout = fromBases(cast<ttg::SharedLinearAttr>(type.getEncoding()).getOffset(), whole, emitError);
   }

@@ -167,9 +167,13 @@ private:
     return success();
   }
 
-  Attribute blocked(ArrayRef<int64_t> shape, ArrayRef<int64_t> size, const layout::Order &order) {
-    layout::ThreadSplit split =
-        layout::splitThreads({shape.begin(), shape.end()}, {size.begin(), size.end()}, order, about.lanes, about.warps);
+  BlockThreads threadsAt(Value value) {
+    return {about.lanes, ttg::warpsIn(value.getParentRegion(), about.warps)};
+  }
+
+  Attribute blocked(ArrayRef<int64_t> shape, ArrayRef<int64_t> size, const layout::Order &order, BlockThreads threads) {
+    layout::ThreadSplit split = layout::splitThreads({shape.begin(), shape.end()}, {size.begin(), size.end()}, order,
+                                                     threads.lanes, threads.warps);
     SmallVector<int64_t> axes(order.begin(), order.end());
     return ttg::BlockedAttr::get(function.getContext(), size, split.lanes, split.warps, axes);
   }
@@ -178,12 +182,13 @@ private:
     ArrayRef<int64_t> shape = tileOf(pointer).getShape();
     analysis::Order order = analysis::accessOrder(facts, pointer);
     Type pointee = cast<tt::PointerType>(tileOf(pointer).getElementType()).getPointeeType();
-    int64_t share = std::max<int64_t>(1, tileOf(pointer).getNumElements() / (int64_t(about.lanes) * about.warps));
+    BlockThreads threads = threadsAt(pointer);
+    int64_t share = std::max<int64_t>(1, tileOf(pointer).getNumElements() / (threads.lanes * threads.warps));
     int64_t most = 128 / std::max<int64_t>(8, tt::elementBits(pointee));
     SmallVector<int64_t> size(shape.size(), 1);
     auto fastest = size_t(order[0]);
     size[fastest] = std::min({shape[fastest], share, most, analysis::alignedElements(facts, pointer, Value(), order)});
-    return blocked(shape, size, order);
+    return blocked(shape, size, order, threads);
   }
 
   /// A layout in which what `value` is computed from has been chosen, or the plain one.
@@ -199,7 +204,7 @@ private:
             seen.insert(operand);
     }
     ArrayRef<int64_t> shape = tileOf(value).getShape();
-    return blocked(shape, SmallVector<int64_t>(shape.size(), 1), layout::rowMajor(shape.size()));
+    return blocked(shape, SmallVector<int64_t>(shape.size(), 1), layout::rowMajor(shape.size()), threadsAt(value));
   }
 
   /// `value` in this layout: computed again where that costs no memory access, else converted.
@@ -235,7 +240,7 @@ private:
       setEncoding(copy->getResult(0), encoding);
     for (OpOperand &operand : copy->getOpOperands())
       if (tileOf(operand.get())) {
-        Attribute inner = needed(op, encoding, {about.lanes, about.warps});
+        Attribute inner = needed(op, encoding, threadsAt(value));
         if (!inner)
           return op->emitOpError(
               "has a layout that is left to the compiler and does not follow from its use; give one");
@@ -281,7 +286,7 @@ private:
         return value;
       }
     } else if (auto split = dyn_cast<tt::SplitOp>(value.getDefiningOp())) {
-      if (Attribute joined = followed(value, encoding, {about.lanes, about.warps}, layout::joinTiles)) {
+      if (Attribute joined = followed(value, encoding, threadsAt(value), layout::joinTiles)) {
         for (Value result : split->getResults())
           setEncoding(result, encoding);
         return failed(setOperand(split->getOpOperand(0), joined)) ? FailureOr<Value>() : value;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Two steps: all values get the types of the simt level in place, then operations of `ttg` and `amdg` are replaced.
+// Two steps: all values get the types of the simt level in place, then operations of `ttg`, `amdg` and `ttng` are
+// replaced.
 // What is known of addresses is asked before, because the analysis goes through the operations of the text.
 #include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
 #include "compiler/analysis/Access.h"
@@ -9,6 +10,7 @@
 #include "compiler/lowering/simt/DirectCopy.h"
 #include "compiler/lowering/ttg_to_simt/CopyAdvice.h"
 #include "compiler/lowering/ttg_to_simt/EncodingLayouts.h"
+#include "compiler/lowering/ttg_to_simt/HopperOps.h"
 #include "compiler/lowering/ttg_to_simt/ScaledOps.h"
 #include "compiler/lowering/ttg_to_simt/ThreadAssembly.h"
 #include "mlir/IR/Matchers.h"
@@ -35,13 +37,13 @@ public:
     noteText();
     if (failed(retype()))
       return failure();
+    takeDescriptors(function);
     SmallVector<Operation *> ops;
     function.walk([&](Operation *op) { ops.push_back(op); });
     for (Operation *op : ops)
       if (failed(convert(op)))
         return failure();
-    fitLayouts(function, target, int(threads.warps));
-    return makeStages(function);
+    return success();
   }
 
 private:
@@ -98,7 +100,9 @@ private:
   }
 
   //===-- Types --------------------------------------------------------------------------------------------------===//
-  FailureOr<Type> convertType(Type type, EmitError emitError) {
+  FailureOr<Type> convertType(Type type, int64_t warps, EmitError emitError) {
+    if (auto descriptor = dyn_cast<tt::TensorDescType>(type))
+      return tensorMapType(descriptor, emitError);
     if (auto memory = dyn_cast<ttg::MemDescType>(type)) {
       FailureOr<SharedType> shared = memoryType(memory, emitError);
       return failed(shared) ? FailureOr<Type>() : FailureOr<Type>(*shared);
@@ -110,17 +114,19 @@ private:
       return type;
     if (!tile.getEncoding())
       return emitError() << "a tile of " << type << " without a layout among tiles with layouts";
-    Type &known = types[type];
+    Type &known = types[{type, warps}];
     if (known)
       return known;
-    FailureOr<LinearLayout> layout = tileLayout(tile.getEncoding(), tile.getShape(), threads, emitError);
+    FailureOr<LinearLayout> layout =
+        tileLayout(tile.getEncoding(), tile.getShape(), {threads.lanes, warps}, emitError);
     if (failed(layout))
       return failure();
     return known = withLayout(tile, *layout);
   }
 
   LogicalResult retype(Value value, Location loc) {
-    FailureOr<Type> type = convertType(value.getType(), [&] { return emitError(loc); });
+    int64_t warps = ttg::warpsIn(value.getParentRegion(), int(threads.warps));
+    FailureOr<Type> type = convertType(value.getType(), warps, [&] { return emitError(loc); });
     if (failed(type))
       return failure();
     value.setType(*type);
@@ -277,12 +283,16 @@ private:
           return success();
         })
         .Case([&](tt::DotOp dot) { return convertDot(dot, b); })
+        .Case([&](ttg::WarpSpecializeOp) { return success(); }) // the last step
+        .Case<ttg::WarpYieldOp, ttg::WarpReturnOp>([&](auto) { return success(); })
         .Case([&](tt::DotScaledOp dot) { return convertScaledDot(dot, scaledResults.lookup(op), target); })
         .Case<ttg::Fp4ToFpOp, amdg::ScaledUpcastFp4Op, amdg::ScaledUpcastFp8Op>(
             [&](auto upcast) { return convertUpcast(upcast); })
         .Case<amdg::ScaledDowncastFp8Op, amdg::ScaledDowncastFp4Op>(
             [&](auto downcast) { return convertDowncast(downcast); })
-        .Default([](Operation *other) {
+        .Default([&](Operation *other) {
+          if (isa_and_nonnull<tt::nvgpu::NvidiaGpuDialect>(other->getDialect()))
+            return convertHopperOp(other, int(ttg::warpsIn(other->getParentRegion(), int(threads.warps))));
           replaceExchange(other);
           return success();
         });
@@ -336,6 +346,8 @@ private:
     auto to = cast<SharedType>(memory.getType());
     std::string why;
     int64_t elements = 0;
+    if (target.hasAsyncCopies())
+      return elementsOfThreads(op, tile, memory);
     if (other && !matchPattern(other, m_Zero()) && !matchPattern(other, m_AnyZeroFloat()))
       why = "rule C5: masked elements are to be other values than zero";
     else if (auto plan = planDirectCopy(layoutOf(tile), to, registersOfAccess(op, tile), target, why))
@@ -349,6 +361,21 @@ private:
     auto warning = op->emitWarning() << "`" << op->getName().getStringRef() << "` goes through registers: " << why;
     if (!StringRef(why).starts_with("rule C4") && !StringRef(why).starts_with("rule C5"))
       adviseOnCopy(warning, tile, to, widths.lookup(op), unmasked.lookup(op), threads, target);
+    return 0;
+  }
+
+  /// How many elements a thread copies by one instruction, where each thread does it for itself.
+  int64_t elementsOfThreads(Operation *op, RankedTensorType tile, Value memory) {
+    auto to = cast<SharedType>(memory.getType());
+    LinearLayout offsets = to.offsetsOf(layoutOf(tile));
+    int64_t bytes = to.getElementBytes();
+    int64_t inShared = int64_t(1) << layout::contiguousRegisterBits(offsets, 16 / bytes).size();
+    int64_t elements = std::min(registersOfAccess(op, tile), inShared);
+    if (elements * bytes >= 4 && !to.isPadded())
+      return elements;
+    op->emitWarning() << "`" << op->getName().getStringRef() << "` goes through registers: a thread copies 4, 8 or 16 "
+                      << "bytes at once, and here " << elements * bytes
+                      << " bytes are contiguous in global and in shared memory";
     return 0;
   }
 
@@ -381,10 +408,13 @@ private:
     Value other = op.getOther();
     if (int64_t elements = directElements(op, tile, op.getDstMutable().get(), other)) {
       AsyncCopyOp::create(b, op.getLoc(), op.getSrc(), op.getDstMutable().get(), Value(), op.getMask(),
-                          uint64_t(elements), /*keeps=*/op.getMask() && !other, cacheOf(op.getCachePolicyAttr()));
+                          uint64_t(elements), /*keeps=*/op.getMask() && !other && !target.hasAsyncCopies(), cacheOf(op.getCachePolicyAttr()));
       return replace(op, noToken(b, op.getLoc()));
     }
-    if (op.getMask() && !other)
+    if (op.getMask() && target.hasAsyncCopies()) { // what the mask forbids is zero
+      auto zero = cast<TypedAttr>(b.getZeroAttr(tile.getElementType()));
+      other = arith::ConstantOp::create(b, op.getLoc(), tile, DenseElementsAttr::get(tile, zero));
+    } else if (op.getMask() && !other)
       other = LoadSharedOp::create(b, op.getLoc(), tile, op.getDstMutable().get(), Value(), Value());
     auto load = tt::LoadOp::create(b, op.getLoc(), tile, op.getSrc(), op.getMask(), other, ArrayRef<int32_t>(),
                                    tt::PaddingOptionAttr(), cacheOf(op.getCachePolicyAttr()),
@@ -417,6 +447,20 @@ private:
       return op.emitOpError() << "multiplies tiles in " << a << " and " << bb << " into one in " << d
                               << ": the operands have `#ttg.dot_op` of the result's layout";
     MatrixAttr instruction;
+    if (auto mma = dyn_cast<ttg::NvidiaMmaAttr>(d)) {
+      if (mma.getVersionMajor() != 2)
+        return op.emitOpError() << "has results in " << d << ": `tt.dot` is `mma.sync`, of version 2";
+      constexpr int64_t rowBits = 256; // of A, for one instruction
+      int64_t bits = cast<RankedTensorType>(op.getA().getType()).getElementTypeBitWidth();
+      if (bits == 64) // element by element
+        return replace(op, MatrixDotOp::create(b, op.getLoc(), op.getType(), op.getA(), op.getB(), op.getC(),
+                                               MatrixAttr(), op.getInputPrecision()));
+      instruction = MatrixAttr::get(op.getContext(), 16, 8, rowBits / bits, /*transposed=*/true, Type());
+      int64_t depth = cast<RankedTensorType>(op.getA().getType()).getShape().back();
+      if (left.getKWidth() != right.getKWidth() || depth < rowBits / bits)
+        return op.emitOpError() << "has kWidth " << left.getKWidth() << " and " << right.getKWidth() << " and K "
+                                << depth << ": both are alike, and K is " << rowBits / bits << " or more";
+    }
     if (auto mfma = dyn_cast<ttg::AmdMfmaAttr>(d)) {
       ArrayRef<int64_t> size = mfma.getInstrShape();
       instruction = MatrixAttr::get(op.getContext(), size[0], size[1], size[2], mfma.getIsTransposed(), Type());
@@ -440,7 +484,7 @@ private:
   /// The encodings of the operands and of the result of products.
   DenseMap<Operation *, std::tuple<Attribute, Attribute, Attribute, Attribute>> products;
   DenseMap<Operation *, Attribute> scaledResults;
-  DenseMap<Type, Type> types;
+  DenseMap<std::pair<Type, int64_t>, Type> types;
 };
 
 } // namespace
@@ -451,8 +495,13 @@ LogicalResult simt::convertTtgToSimt(ModuleOp module, const GpuTarget &target, c
   tt::FuncOp function = tt::findKernel(module, count);
   if (!function)
     return module.emitError() << "expected one public 'tt.func', found " << count;
-  if (failed(Converter(function, target, about).run()))
+  if (failed(Converter(function, target, about).run()) || failed(makePartitions(module, function, about)))
     return failure();
-  carryRingNumbers(function);
+  for (auto each : module.getOps<tt::FuncOp>()) {
+    fitLayouts(each, target, warpsOf(each, about.warps));
+    if (failed(makeStages(each)))
+      return failure();
+    carryRingNumbers(each);
+  }
   return mlir::verify(module); // what the rules of `simt` refuse is the text's
 }

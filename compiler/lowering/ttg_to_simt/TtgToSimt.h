@@ -24,6 +24,11 @@ mlir::LogicalResult borderStages(mlir::ModuleOp module);
 /// Makes `simt.stage` of what stands between the borders of each loop, and of each function outside its loops. An error
 /// where that is a single stage.
 mlir::LogicalResult makeStages(triton::FuncOp function);
+/// Partitions of specialised warps use captured values as they are; nothing has been refused.
+void dropCaptures(mlir::ModuleOp module);
+/// Makes a function of each partition, and of the default region the kernel's own code: `simt.start_partitions`. Tiles
+/// have the types of this level. An error where a partition uses a tile from outside that it cannot compute itself.
+mlir::LogicalResult makePartitions(mlir::ModuleOp module, triton::FuncOp kernel, const TtgModule &about);
 /// Gives a layout to every tile of `#gluon.auto_encoding` or `#gluon.coalesced_encoding`. Calls have been inlined.
 mlir::LogicalResult resolveLayouts(mlir::ModuleOp module, const TtgModule &about);
 /// Replaces the types and operations of `ttg` and `amdg`.
