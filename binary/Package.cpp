@@ -33,13 +33,19 @@ Json siteToJson(const PackageSite &site) {
           {"message", site.message},     {"operands", operands}, {"hex", site.hex}};
 }
 
+Json tensorMapToJson(const PackageTensorMap &map) {
+  return {{"argument", map.argument}, {"type", map.type}, {"box", map.box}, {"swizzle", map.swizzle}};
+}
+
 Json toJson(const Package &package) {
-  Json arguments = Json::array(), sites = Json::array(), limits = Json::array();
+  Json arguments = Json::array(), tensorMaps = Json::array(), sites = Json::array(), limits = Json::array();
   for (const PackageLimit &limit : package.limits)
     limits.push_back(
         {{"what", limit.what}, {"found", limit.found}, {"most", limit.most}, {"consequence", limit.consequence}});
   for (const PackageArgument &argument : package.arguments)
     arguments.push_back(argumentToJson(argument));
+  for (const PackageTensorMap &map : package.tensorMaps)
+    tensorMaps.push_back(tensorMapToJson(map));
   for (const PackageSite &site : package.sites)
     sites.push_back(siteToJson(site));
   return {{"kernel", package.kernel},
@@ -56,11 +62,16 @@ Json toJson(const Package &package) {
           {"dependentLaunch", package.dependentLaunch},
           {"checked", package.checked},
           {"peers", package.peers},
+          {"tensorMaps", tensorMaps},
           {"sites", sites},
           {"limits", limits},
           {"remarks", package.remarks},
           {"producer", package.producer},
           {"sourceHash", package.sourceHash}};
+}
+
+PackageTensorMap readTensorMap(const JsonFields &fields) {
+  return {fields.integer("argument", 0), fields.text("type"), fields.integers("box", 1), fields.integer("swizzle", 0)};
 }
 
 PackageArgument readArgument(const JsonFields &fields) {
@@ -105,6 +116,9 @@ Package fromJson(const Json &json, const std::string &name) {
   package.dependentLaunch = fields.boolean("dependentLaunch", false);
   package.checked = fields.boolean("checked");
   package.peers = fields.boolean("peers", false);
+  if (json.contains("tensorMaps"))
+    for (const Json &map : fields.list("tensorMaps"))
+      package.tensorMaps.push_back(readTensorMap(fields.element("tensorMaps", map, package.tensorMaps.size())));
   for (const Json &site : fields.list("sites"))
     package.sites.push_back(readSite(fields.element("sites", site, package.sites.size())));
   if (json.contains("limits"))

@@ -34,6 +34,16 @@ struct PackageSite {
   bool hex = false; ///< tt.print: as hexadecimal
 };
 
+/// A map that bulk tensor copies use: a tensor in device memory, and the box of it that one copy moves. A launch makes
+/// it of the argument `argument`, the base pointer, and those after it: a size for each axis (i32, elements), then a
+/// stride for each (i64, elements, the last 1), outermost axis first.
+struct PackageTensorMap {
+  int64_t argument = 0;     ///< its number
+  std::string type;         ///< of an element: f16, bf16, f32, f64, i8, i16, i32, i64, f8E4M3FN, f8E5M2
+  std::vector<int64_t> box; ///< elements along each of 1 to 5 axes, outermost first, each 1 to 256
+  int64_t swizzle = 0;      ///< bytes of the pattern in shared memory: 0, 32, 64 or 128
+};
+
 /// The code is larger than what the code generator handles as usual.
 struct PackageLimit {
   std::string what;        ///< `accesses to memory in one block of code`
@@ -54,12 +64,13 @@ struct Package {
   std::string binaryKind;  ///< `elf-shared-object`, `ptx`
   uint32_t abiVersion = 0; ///< hostAbiVersion for the host, cudaAbiVersion for PTX
   std::vector<PackageArgument> arguments;
-  uint64_t scratchBytes = 0;    ///< per program instance
-  int64_t threads = 0;          ///< of a GPU block, which runs one program instance; 0 for the host
-  uint64_t sharedBytes = 0;     ///< dynamic shared memory of a GPU block
-  bool dependentLaunch = false; ///< the kernel waits itself for the launch in front of it in its stream
-  bool checked = false;         ///< compiled with bounds checks
-  bool peers = false;           ///< works with other devices, through the records of binary/PeerAbi.h
+  uint64_t scratchBytes = 0;                ///< per program instance
+  int64_t threads = 0;                      ///< of a GPU block, which runs one program instance; 0 for the host
+  uint64_t sharedBytes = 0;                 ///< dynamic shared memory of a GPU block
+  bool dependentLaunch = false;             ///< the kernel waits itself for the launch in front of it in its stream
+  bool checked = false;                     ///< compiled with bounds checks
+  bool peers = false;                       ///< works with other devices, through the records of binary/PeerAbi.h
+  std::vector<PackageTensorMap> tensorMaps; ///< a parameter each, after all others (binary/CudaAbi.h)
   std::vector<PackageSite> sites;
   std::vector<PackageLimit> limits; ///< that were reached when the code was generated
   std::vector<std::string> remarks; ///< of the compiler, on what it decided: `file:line:column: remark`

@@ -28,6 +28,7 @@ Package smallPackage() {
   package.dependentLaunch = true;
   package.checked = true;
   package.peers = true;
+  package.tensorMaps = {{0, "f16", {64, 32}, 64}};
   package.sites = {{"tt.load", "add.py", 3, 7, "", {}, false},
                    {"tt.print", "add.py", 4, 1, " x: ", {{"f32", {4, 2}, true}}, true}};
   package.producer = "heddle test";
@@ -57,6 +58,9 @@ TEST(Package, RoundTripKeepsEveryField) {
   EXPECT_EQ(back.serialize(), package.serialize());
   EXPECT_EQ(back.sites[1].operands[0].shape, (std::vector<int64_t>{4, 2}));
   EXPECT_EQ(back.arguments[0].divisibility, 16);
+  EXPECT_EQ(back.tensorMaps[0].type, "f16");
+  EXPECT_EQ(back.tensorMaps[0].box, (std::vector<int64_t>{64, 32}));
+  EXPECT_EQ(back.tensorMaps[0].swizzle, 64);
 }
 
 TEST(Package, NewerFieldsMayBeMissing) {
@@ -67,7 +71,8 @@ TEST(Package, NewerFieldsMayBeMissing) {
   EXPECT_TRUE(back.dependentLaunch);
   EXPECT_TRUE(back.peers);
   EXPECT_EQ(back.remarks.size(), 1u);
-  for (const char *key : {"threads", "sharedBytes", "dependentLaunch", "peers", "remarks"})
+  EXPECT_EQ(back.tensorMaps.size(), 1u);
+  for (const char *key : {"threads", "sharedBytes", "dependentLaunch", "peers", "remarks", "tensorMaps"})
     json.erase(key);
   back = Package::parse(fileAround(json.dump()), "a");
   EXPECT_EQ(back.threads, 0);
@@ -75,9 +80,14 @@ TEST(Package, NewerFieldsMayBeMissing) {
   EXPECT_FALSE(back.dependentLaunch);
   EXPECT_FALSE(back.peers);
   EXPECT_TRUE(back.remarks.empty());
+  EXPECT_TRUE(back.tensorMaps.empty());
   json["threads"] = -1;
   EXPECT_CONTAINS(messageOf([&] { Package::parse(fileAround(json.dump()), "a"); }),
                   "field `threads` is not an integer of at least 0");
+  json["threads"] = 128;
+  json["tensorMaps"] = {{{"argument", 0}, {"type", "f16"}, {"box", {64, 0}}, {"swizzle", 0}}};
+  EXPECT_CONTAINS(messageOf([&] { Package::parse(fileAround(json.dump()), "a"); }),
+                  "field `tensorMaps[0].box` is not a list of integers of at least 1");
 }
 
 TEST(Package, FileRoundTrip) {

@@ -107,6 +107,13 @@ std::string describeSite(const PackageSite &site) {
   return site.operation + place + (site.message.empty() ? "" : " \"" + site.message + "\"");
 }
 
+std::string describeTensorMap(const Package &package, const PackageTensorMap &map) {
+  auto argument = size_t(map.argument);
+  return fmt::format("of {}: {}, a box of {}{}",
+                     argument < package.arguments.size() ? package.arguments[argument].name : "no argument", map.type,
+                     fmt::join(map.box, " x "), map.swizzle ? fmt::format(", a swizzle of {} bytes", map.swizzle) : "");
+}
+
 /// Two columns. `code` is that of an AMD package; else null.
 std::vector<std::vector<std::string>> rowsForPeople(const Package &package, const CodeCounts &counts,
                                                     const InspectedKernel *code) {
@@ -141,6 +148,8 @@ std::vector<std::vector<std::string>> rowsForPeople(const Package &package, cons
         {"argument",
          fmt::format("{}: {}{}{}", argument.name, argument.pointer ? "pointer to " : "", argument.type,
                      argument.divisibility > 1 ? fmt::format(", a multiple of {}", argument.divisibility) : "")});
+  for (const PackageTensorMap &map : package.tensorMaps)
+    rows.push_back({"tensor map", describeTensorMap(package, map)});
   for (const PackageLimit &limit : package.limits)
     rows.push_back(
         {"limit", fmt::format("{} {}, more than {}: {}", limit.found, limit.what, limit.most, limit.consequence)});

@@ -321,7 +321,7 @@ LogicalResult makeCudaPackage(Compilation &compilation) {
   Package package = startGpuPackage(compilation);
   package.processor = compilation.chip->processor;
   package.binaryKind = "ptx";
-  package.abiVersion = cudaAbiVersion;
+  package.abiVersion = cudaAbiVersionOf(!package.tensorMaps.empty());
   package.sharedBytes = compilation.threadKernel.sharedBytes;
   package.dependentLaunch = compilation.threadKernel.dependentLaunch;
   package.binary = compilation.assembly;
@@ -361,7 +361,7 @@ LogicalResult makeThreadCodePackage(Compilation &compilation) {
   bool isNvidia = compilation.chip->vendor == Vendor::Nvidia;
   package.processor = compilation.chip->processor;
   package.binaryKind = "llvm-ir";
-  package.abiVersion = isNvidia ? cudaAbiVersion : amdAbiVersion;
+  package.abiVersion = isNvidia ? cudaAbiVersionOf(!package.tensorMaps.empty()) : amdAbiVersion;
   package.sharedBytes = isNvidia ? compilation.threadKernel.sharedBytes : 0; // AMD's code declares its own
   package.binary = printModule(*compilation.llvmModule);
   compilation.package = std::move(package);

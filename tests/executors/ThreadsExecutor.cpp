@@ -7,6 +7,7 @@
 #include "tests/executors/Executor.h"
 #include "tests/thread_interpreter/ThreadInterpreter.h"
 #include "tests/thread_interpreter/decode/ParseCode.h"
+#include "tests/threads_driver/TensorMaps.h"
 #include "llvm/IR/LLVMContext.h"
 
 using namespace heddle;
@@ -46,6 +47,7 @@ public:
       if (argument.isBuffer)
         interpreter.addMemory(argument.bytes.data(), argument.bytes.size(), name);
     }
+    launch.tensorMaps = threads::encodeTensorMaps(package, launch.arguments);
     record.assign(package.sites.empty() ? 0 : size_t(launchRecordBytes) / sizeof(uint64_t), 0);
     launch.arguments.push_back(record.empty() ? 0 : uint64_t(record.data()));
     interpreter.addMemory(record.data(), record.size() * sizeof(uint64_t), "the launch's record");

@@ -42,6 +42,23 @@ static_assert(sizeof(cuda::LaunchConfig) == sizeof(CUlaunchConfig) &&
 static_assert(sizeof(cuda::LaunchAttribute) == sizeof(CUlaunchAttribute) &&
               offsetof(cuda::LaunchAttribute, value) == offsetof(CUlaunchAttribute, value));
 
+static_assert(sizeof(cuda::TensorMap) == sizeof(CUtensorMap) && alignof(cuda::TensorMap) == alignof(CUtensorMap));
+static_assert(cuda::tensorMap::typeU8 == CU_TENSOR_MAP_DATA_TYPE_UINT8 &&
+              cuda::tensorMap::typeU16 == CU_TENSOR_MAP_DATA_TYPE_UINT16 &&
+              cuda::tensorMap::typeI32 == CU_TENSOR_MAP_DATA_TYPE_INT32 &&
+              cuda::tensorMap::typeI64 == CU_TENSOR_MAP_DATA_TYPE_INT64 &&
+              cuda::tensorMap::typeF16 == CU_TENSOR_MAP_DATA_TYPE_FLOAT16 &&
+              cuda::tensorMap::typeF32 == CU_TENSOR_MAP_DATA_TYPE_FLOAT32 &&
+              cuda::tensorMap::typeF64 == CU_TENSOR_MAP_DATA_TYPE_FLOAT64 &&
+              cuda::tensorMap::typeBF16 == CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 &&
+              cuda::tensorMap::notInterleaved == CU_TENSOR_MAP_INTERLEAVE_NONE &&
+              cuda::tensorMap::promotionOf128Bytes == CU_TENSOR_MAP_L2_PROMOTION_L2_128B &&
+              cuda::tensorMap::outsideIsZero == CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE &&
+              cuda::tensorMap::swizzleNone == CU_TENSOR_MAP_SWIZZLE_NONE &&
+              cuda::tensorMap::swizzle32 == CU_TENSOR_MAP_SWIZZLE_32B &&
+              cuda::tensorMap::swizzle64 == CU_TENSOR_MAP_SWIZZLE_64B &&
+              cuda::tensorMap::swizzle128 == CU_TENSOR_MAP_SWIZZLE_128B);
+
 static_assert(sizeof(cuda::MemoryProperties) == sizeof(CUmemAllocationProp) &&
               offsetof(cuda::MemoryProperties, handleTypes) == offsetof(CUmemAllocationProp, requestedHandleTypes) &&
               offsetof(cuda::MemoryProperties, location) == offsetof(CUmemAllocationProp, location) &&

@@ -81,6 +81,96 @@ TEST_F(CudaModuleTest, ParametersArePackedByTheInterface) {
   EXPECT_FALSE(launch.cooperative);
 }
 
+/// n, then a matrix of f16 with two sizes and two strides, by two maps.
+Package matrixPackage() {
+  Package package = cudaPackage("k",
+                                ".entry k(.param .u32 n, .param .u64 x, .param .u32 rows, .param .u32 columns,"
+                                " .param .u64 pitch, .param .u64 step, .param .u64 record,"
+                                " .param .align 64 .b8 map0[128], .param .align 64 .b8 map1[128])",
+                                {{"n", "i32", false, 1},
+                                 {"x", "f16", true, 1},
+                                 {"rows", "i32", false, 1},
+                                 {"columns", "i32", false, 1},
+                                 {"pitch", "i64", false, 1},
+                                 {"step", "i64", false, 1}});
+  package.abiVersion = cudaTensorMapAbiVersion;
+  package.tensorMaps = {{1, "f16", {64, 32}, 64}, {1, "i16", {256, 64}, 128}};
+  return package;
+}
+
+std::vector<LaunchArgument> matrixArguments(uint64_t pitch = 56) {
+  return {ScalarBits{7}, DeviceAddress{0x123456789a00}, ScalarBits{100}, ScalarBits{50}, ScalarBits{pitch},
+          ScalarBits{1}};
+}
+
+FakeTensorMap mapOf(const std::string &bytes) {
+  FakeTensorMap map = {};
+  EXPECT_EQ(bytes.size(), 128u);
+  std::memcpy(&map, bytes.data(), sizeof map);
+  return map;
+}
+
+void expectMatrixMaps(const FakeLaunch &launch, uint64_t pitchBytes) {
+  ASSERT_EQ(launch.parameters.size(), 9u);
+  EXPECT_EQ(bitsOf(launch.parameters[4]), pitchBytes / 2);
+  EXPECT_EQ(bitsOf(launch.parameters[6]), 0u);
+  FakeTensorMap first = mapOf(launch.parameters[7]), second = mapOf(launch.parameters[8]);
+  EXPECT_EQ(first.address, 0x123456789a00u);
+  EXPECT_EQ(int(first.type), cuda::tensorMap::typeF16);
+  EXPECT_EQ(first.rank, 2u);
+  EXPECT_EQ(first.sizes[0], 50u);
+  EXPECT_EQ(first.sizes[1], 100u);
+  EXPECT_EQ(first.strides[0], pitchBytes);
+  EXPECT_EQ(first.box[0] + 1, 32);
+  EXPECT_EQ(first.box[1] + 1, 64);
+  EXPECT_EQ(first.steps[0] * first.steps[1], 1);
+  EXPECT_EQ(int(first.swizzle), cuda::tensorMap::swizzle64);
+  EXPECT_EQ(int(first.promotion), cuda::tensorMap::promotionOf128Bytes);
+  EXPECT_EQ(first.interleave + first.outside, 0);
+  EXPECT_EQ(int(second.type), cuda::tensorMap::typeU16);
+  EXPECT_EQ(second.box[1] + 1, 256);
+  EXPECT_EQ(int(second.swizzle), cuda::tensorMap::swizzle128);
+}
+
+TEST_F(CudaModuleTest, TensorMapsAreParametersByValue) {
+  Kernel kernel{device->loadModule(matrixPackage())};
+  stream->launch({.kernel = kernel, .arguments = matrixArguments()});
+  stream->launch({.kernel = kernel, .arguments = matrixArguments(64)});
+  stream->beginCapture();
+  stream->launch({.kernel = kernel, .arguments = matrixArguments(72)});
+  auto graph = stream->endCapture();
+  stream->launch(*graph);
+  stream->synchronize();
+  ASSERT_EQ(fake.launches.size(), 3u);
+  for (size_t i = 0; i < 3; ++i)
+    expectMatrixMaps(fake.launches[i], 112 + 16 * i);
+}
+
+TEST_F(CudaModuleTest, TensorMapRefusals) {
+  auto loadErrorOf = [&](const std::function<void(Package &)> &change) {
+    Package package = matrixPackage();
+    change(package);
+    return messageOf([&] { device->loadModule(package); });
+  };
+  EXPECT_CONTAINS(loadErrorOf([](Package &p) { p.abiVersion = cudaAbiVersion; }),
+                  "version 2 of the CUDA interface, this runtime has version 3");
+  EXPECT_CONTAINS(loadErrorOf([](Package &p) { p.tensorMaps[0].box[0] = 300; }), "its box has 300 elements");
+  EXPECT_CONTAINS(loadErrorOf([](Package &p) { p.tensorMaps.pop_back(); }),
+                  "its PTX has more parameters than the 8 that its description says");
+  EXPECT_CONTAINS(loadErrorOf([](Package &p) { p.binary.replace(p.binary.find("map1[128]"), 9, "map1[64]"); }),
+                  "parameter 8 of its PTX has 64 bytes, its description says 128");
+  Kernel kernel{device->loadModule(matrixPackage())};
+  EXPECT_CONTAINS(
+      messageOf([&] { stream->launch({.kernel = kernel, .arguments = matrixArguments(50)}); }),
+      "argument `pitch`: a stride of 50 elements, 100 bytes, along axis 0 of a tensor map is not a multiple "
+      "of 16 bytes");
+  fake.failures["cuTensorMapEncodeTiled"] = {1, 1};
+  std::string message = messageOf([&] { stream->launch({.kernel = kernel, .arguments = matrixArguments()}); });
+  EXPECT_CONTAINS(message, "cuda:0: kernel `k`: tensor map 0: cuTensorMapEncodeTiled: CUDA_ERROR_INVALID_VALUE (1)");
+  EXPECT_CONTAINS(message, "of f16 at 0x123456789a00, sizes 50 x 100, strides of 112 bytes, a box of 32 x 64");
+  EXPECT_TRUE(fake.launches.empty());
+}
+
 TEST_F(CudaModuleTest, Refusals) {
   Error error = loadError([](Package &p) { p.target = "host"; });
   EXPECT_EQ(error.kind, ErrorClass::Input);

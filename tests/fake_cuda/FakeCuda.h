@@ -7,6 +7,15 @@
 
 namespace heddle {
 
+/// What the fake writes as a tensor map. Axes from the innermost one, which has no stride.
+struct FakeTensorMap {
+  uint64_t address, sizes[5], strides[4];
+  uint32_t type, rank;
+  uint8_t box[5]; ///< elements less one
+  uint8_t steps[5], interleave, swizzle, promotion, outside;
+};
+static_assert(sizeof(FakeTensorMap) <= 128);
+
 /// Two GPUs of host memory. Kernels do nothing, but for `fill_words(pointer, value, count, record)`, which fills, and
 /// `illegal`, after which every call fails, and `say(number, record)`, whose programs 1 and 0 print a number (site 0)
 /// and, if it is above 9, program 1 fails at site 1, element 7.

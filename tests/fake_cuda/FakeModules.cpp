@@ -61,6 +61,13 @@ Result launch(const char *symbol, Function function, FakeLaunch launch, Stream s
   return result::success;
 }
 
+/// Of `.param .u64 x` or `.param .align 64 .b8 x[128]`.
+static size_t parameterBytes(const std::string &text) {
+  size_t bracket = text.find('['), letter = text.find('.', 1) + 1;
+  return size_t(bracket != std::string::npos ? std::atoi(text.c_str() + bracket + 1)
+                                             : std::atoi(text.c_str() + letter + 1) / 8);
+}
+
 std::unique_ptr<FunctionHandle> findFunction(gpu::Module module, const std::string &name) {
   const std::string &text = module->text;
   size_t at = text.find(".entry " + name + "(");
@@ -70,7 +77,7 @@ std::unique_ptr<FunctionHandle> findFunction(gpu::Module module, const std::stri
   function->entry = name;
   std::string parameters = text.substr(at, text.find(')', at) - at);
   for (size_t i = 0; (i = parameters.find(".param .", i)) != std::string::npos; ++i)
-    function->sizes.push_back(size_t(std::atoi(parameters.c_str() + i + 9) / 8)); // behind the letter of `.u64`
+    function->sizes.push_back(parameterBytes(parameters.substr(i, parameters.find(',', i) - i)));
   if (size_t local = text.find(".local"); local != std::string::npos)
     if (size_t bracket = text.find('[', local); bracket != std::string::npos)
       function->localBytes = std::atoi(text.c_str() + bracket + 1);
@@ -163,6 +170,34 @@ Result functionGetParamInfo(Function function, size_t index, size_t *offset, siz
 Result maxActiveBlocks(int *blocks, Function, int, size_t) {
   ENTER(maxActiveBlocks);
   *blocks = state().control.blocksPerMultiprocessor;
+  return result::success;
+}
+
+/// Refuses what the guide of CUDA's driver interface says.
+Result tensorMapEncode(cuda::TensorMap *encoded, int type, uint32_t rank, void *address, const uint64_t *sizes,
+                       const uint64_t *strides, const uint32_t *box, const uint32_t *steps, int interleave, int swizzle,
+                       int promotion, int outside) {
+  ENTER(tensorMapEncode);
+  auto isMultiple = [](uint64_t value, uint64_t of) { return value % of == 0; };
+  if (rank < 1 || rank > 5 || !isMultiple(Address(address), 16) || !isMultiple(Address(encoded), 64))
+    return result::invalidValue;
+  FakeTensorMap map = {};
+  map.address = Address(address), map.type = uint32_t(type), map.rank = rank;
+  for (uint32_t axis = 0; axis < rank; ++axis) {
+    if (!sizes[axis] || sizes[axis] > uint64_t(1) << 32 || !box[axis] || box[axis] > 256)
+      return result::invalidValue;
+    if (axis > 0 && (!isMultiple(strides[axis - 1], 16) || strides[axis - 1] >> 40))
+      return result::invalidValue;
+    map.sizes[axis] = sizes[axis];
+    map.box[axis] = uint8_t(box[axis] - 1);
+    map.steps[axis] = uint8_t(steps[axis]);
+    if (axis > 0)
+      map.strides[axis - 1] = strides[axis - 1];
+  }
+  map.interleave = uint8_t(interleave), map.swizzle = uint8_t(swizzle);
+  map.promotion = uint8_t(promotion), map.outside = uint8_t(outside);
+  std::memset(encoded, 0, sizeof *encoded);
+  std::memcpy(encoded, &map, sizeof map);
   return result::success;
 }
 

@@ -392,3 +392,56 @@ TEST(Control, TextThatHoldsNoKernel) {
   EXPECT_CONTAINS(messageOf([] { TestKernel("define void @kernel() {\n  return\n}"); }),
                   "the code of a thread does not parse: expected instruction opcode:   return");
 }
+
+//===-- Groups of warps ------------------------------------------------------------------------------------------===//
+
+// Warps 1 and 2 combine predicates at barrier 3; warp 0 takes no part.
+static const char *namedReductions = R"(
+declare i1 @llvm.nvvm.barrier.cta.red.or.aligned.count(i32, i32, i1)
+declare i1 @llvm.nvvm.barrier.cta.red.and.aligned.count(i32, i32, i1)
+declare i32 @llvm.nvvm.barrier.cta.red.popc.aligned.count(i32, i32, i1)
+declare void @llvm.nvvm.setmaxnreg.inc.sync.aligned.u32(i32 immarg)
+declare void @llvm.nvvm.setmaxnreg.dec.sync.aligned.u32(i32 immarg)
+define ptx_kernel void @kernel(ptr addrspace(1) %out, i32 %limit) {
+  %tid = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %takesPart = icmp ugt i32 %tid, 31
+  br i1 %takesPart, label %reduce, label %leave
+leave:
+  call void @llvm.nvvm.setmaxnreg.dec.sync.aligned.u32(i32 40)
+  ret void
+reduce:
+  call void @llvm.nvvm.setmaxnreg.inc.sync.aligned.u32(i32 232)
+  %is = icmp ult i32 %tid, %limit
+  %any = call i1 @llvm.nvvm.barrier.cta.red.or.aligned.count(i32 3, i32 64, i1 %is)
+  %all = call i1 @llvm.nvvm.barrier.cta.red.and.aligned.count(i32 3, i32 64, i1 %is)
+  %count = call i32 @llvm.nvvm.barrier.cta.red.popc.aligned.count(i32 3, i32 64, i1 %is)
+  %anyWord = select i1 %any, i32 1000, i32 0
+  %allWord = select i1 %all, i32 10000, i32 0
+  %part = add i32 %anyWord, %allWord
+  %sum = add i32 %part, %count
+  %at = sub i32 %tid, 32
+  %to = getelementptr i32, ptr addrspace(1) %out, i32 %at
+  store i32 %sum, ptr addrspace(1) %to
+  ret void
+})";
+
+TEST(Control, NamedBarriersReduce) {
+  TestKernel kernel(namedReductions);
+  for (auto [limit, expected] : {std::pair(32u, 0u), {33u, 1001u}, {95u, 1063u}, {96u, 11064u}}) {
+    std::vector<uint32_t> out(64);
+    Report report = kernel.run(1, 96, {kernel.buffer(out), limit});
+    EXPECT_TRUE(report.clean()) << report.text();
+    EXPECT_EQ(out, std::vector<uint32_t>(64, expected));
+  }
+}
+
+TEST(Control, RegistersOfAWarpGroupComeInSteps) {
+  for (const char *wrong : {"44", "28"}) {
+    std::string text = namedReductions;
+    text.replace(text.find("i32 40"), 6, std::string("i32 ") + wrong);
+    std::vector<uint32_t> out(64);
+    TestKernel kernel(text);
+    EXPECT_CONTAINS(kernel.run(1, 96, {kernel.buffer(out), 32}).error,
+                    wrong + std::string(" registers; 24 to 256 in steps of 8 are possible"));
+  }
+}

@@ -63,8 +63,12 @@ Warp::Warp(Block &block, unsigned index)
   }
   for (auto [slot, value] : program.constants)
     std::fill_n(reg(slot), warpSize, value);
-  for (size_t i = 0; i < program.parameters.size(); ++i)
-    std::fill_n(reg(program.parameters[i]), warpSize, block.rank.launch.arguments[i]);
+  const Launch &launch = block.rank.launch;
+  for (size_t i = 0; i < program.parameters.size(); ++i) {
+    size_t count = launch.arguments.size();
+    uint64_t value = i < count ? launch.arguments[i] : reinterpret_cast<uint64_t>(&launch.tensorMaps[i - count]);
+    std::fill_n(reg(program.parameters[i]), warpSize, value);
+  }
   if (DeviceOrder *order = block.machine.order) {
     deviceClock = order->clockOf(block.slot);
     deviceOrder = std::make_unique<std::array<LaneOrder, warpSize>>();

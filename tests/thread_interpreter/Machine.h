@@ -28,6 +28,28 @@ struct AsyncCopy {
   uint32_t releasedClock = 0; ///< of the lane's first noinc arrival at an mbarrier after it; zero: none
 };
 
+/// A box of a tensor, and where its copy lies in shared memory.
+struct BulkCopy {
+  const Op *op;
+  const TensorMap *map;
+  std::array<int32_t, TensorMap::mostAxes> coordinates; ///< innermost first
+  uint32_t shared;
+};
+
+/// From device memory to shared memory. `clock`: of its lane, for it alone.
+struct BulkLoad : BulkCopy {
+  Warp *warp;
+  unsigned lane;
+  uint32_t clock;
+};
+
+/// From shared memory to device memory.
+struct BulkStore : BulkCopy {
+  uint8_t reduction = 0;          ///< how it changes the tensor (BulkCopies.cpp)
+  bool isRead = false;            ///< from shared memory
+  std::vector<uint8_t> data = {}; ///< then the box
+};
+
 /// Bytes of shared memory that a product of warp groups reads until it is waited for.
 struct GroupRead {
   const Op *op;
@@ -124,6 +146,9 @@ struct ArrivalBarrier {
   std::vector<uint32_t> came;              ///< in this phase, lanes of each warp
   std::vector<uint32_t> copied;            ///< in this phase by noinc arrivals, lanes of each warp
   std::vector<uint32_t> waiting;           ///< lanes of each warp
+  uint32_t arrived = 0;                    ///< in this phase; one arrival may count for several
+  int64_t expectedBytes = 0;               ///< in this phase, by bulk copies
+  std::vector<BulkLoad> loads;             ///< in flight
   std::vector<Landing> landings;           ///< of this phase's noinc arrivals
   std::vector<Landing> unseen;             ///< those of complete phases that no thread has waited for yet
   std::vector<Arrival> arrivals, previous; ///< of this phase, and of the one before it
@@ -134,6 +159,10 @@ struct ArrivalBarrier {
   Known deviceKnown;
 
   unsigned waitingThreads() const;
+  int64_t loadBytes() const;
+  bool hasTransfers() const { return expectedBytes || !loads.empty(); }
+  /// What is left of the phase is that its bulk copies complete.
+  bool isDue() const { return arrived == expected && loadBytes() == expectedBytes; }
   /// `the mbarrier at byte 8 of shared memory, whose phase 3 has 31 of 32 arrivals`.
   std::string describe(uint32_t offset) const;
 };
@@ -172,8 +201,10 @@ struct Warp {
   std::array<std::deque<std::vector<AsyncCopy>>, warpSize> copyGroups;
   std::array<std::vector<AsyncCopy>, warpSize> copies; ///< not yet in a group
   std::array<uint64_t, warpSize> copiesBegun{};
-  std::vector<GroupRead> groupReads; ///< that wgmma may still make
-  uint64_t productGroups = 0;        ///< that are closed
+  std::array<std::vector<std::vector<BulkStore>>, warpSize> bulkGroups; ///< that are not complete
+  std::array<std::vector<BulkStore>, warpSize> bulkStores;              ///< not yet in a group
+  std::vector<GroupRead> groupReads;                                    ///< that wgmma may still make
+  uint64_t productGroups = 0;                                           ///< that are closed
 
   unsigned stepsSincePoll = 0;
   uint64_t polledAddress = 0, polledValue = 0; ///< by the last atomic load of device memory
@@ -238,6 +269,15 @@ void note(Warp &warp, const Op &op, unsigned lane, const Place &place, uint32_t 
 uint64_t releaseCopies(Warp &warp, unsigned lane);
 /// The data of those of a lane's copies that are in flight and have numbers below `end` land.
 void landCopies(Warp &warp, unsigned lane, uint64_t end);
+
+/// The phases that only bulk copies hold up end, if a thread waits for them. Returns whether there were any.
+bool completeDuePhases(Block &block);
+/// The object for a bulk load that begins; fails where there is none.
+ArrivalBarrier &objectOfLoad(Warp &warp, const Op &op, unsigned lane, uint64_t address);
+/// The data of a bulk load are there.
+void landLoad(const BulkLoad &load);
+/// The block ends: its bulk stores complete. Copies that nobody waited for are found.
+void endBulkCopies(Block &block);
 
 /// The bytes of a read-modify-write, to be changed and written back. Chips swap four bytes at least, so that an update
 /// of one or two is one of the word around them, whose last may lie behind a buffer: on a device none ends inside a

@@ -212,7 +212,8 @@ TEST(Matrix, LoadMatrix) {
 
 // 64 x 16 ones times 16 x 8 ones, rows of 32 bytes: `products` times, a group each. Then thread T writes two bytes of
 // the first operand, behind a barrier: behind the wait that leaves `pending` groups, or before it.
-static std::string multiplyGroup(bool waitsFirst, int products = 1, int pending = 0) {
+// The last product adds its accumulators where `adds`, a value of the kernel, is not 0; empty: always.
+static std::string multiplyGroup(bool waitsFirst, int products = 1, int pending = 0, const std::string &adds = "") {
   std::string last = std::to_string(products - 1);
   auto waitFor = [&](const std::string &name, int left) {
     return "\n  %" + name + R"( = call { float, float, float, float } asm sideeffect "wgmma.wait_group.sync.aligned )" +
@@ -241,14 +242,17 @@ define ptx_kernel void @kernel(ptr addrspace(1) %out) {
   call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)
   call void @llvm.nvvm.wgmma.fence.sync.aligned())";
   for (int product = 0; product < products; ++product) {
+    bool chooses = !adds.empty() && product + 1 == products;
     std::string n = std::to_string(product), before = std::to_string(product - 1);
     std::string sums = product ? "float %d" + before + "_0, float %d" + before + "_1, float %d" + before +
                                      "_2, float %d" + before + "_3"
                                : "float 0.0, float 1.0, float 2.0, float 3.0";
     text +=
-        "\n  %d" + n +
-        R"( = call { float, float, float, float } asm sideeffect "{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $9, p, 1, 1, 0, 0; }", "=f,=f,=f,=f,0,1,2,3,l,l,~{memory}"()" +
-        sums + R"(, i64 -4611685949707911168, i64 -4611685949707911040)
+        "\n  %d" + n + R"( = call { float, float, float, float } asm sideeffect "{ .reg .pred p; )" +
+        (chooses ? "setp.ne.u32 p, $10, 0" : "setp.eq.u32 p, 0, 0") +
+        R"(; wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {$0, $1, $2, $3}, $8, $9, p, 1, 1, 0, 0; }", "=f,=f,=f,=f,0,1,2,3,l,l)" +
+        (chooses ? ",r" : "") + R"(,~{memory}"()" + sums + R"(, i64 -4611685949707911168, i64 -4611685949707911040)" +
+        (chooses ? ", i32 " + adds : "") + R"()
   call void @llvm.nvvm.wgmma.commit_group.sync.aligned())";
     for (int i = 0; i < 4; ++i)
       text += "\n  %d" + n + "_" + std::to_string(i) + " = extractvalue { float, float, float, float } %d" + n + ", " +
@@ -288,6 +292,21 @@ TEST(Matrix, PendingGroupProductsStillRead) {
   EXPECT_TRUE(none.run(1, 32, {none.buffer(out)}).has(FindingKind::SharedRace));
 }
 
+TEST(Matrix, GroupProductsMayLeaveOutTheirAccumulators) {
+  std::vector<float> out(128);
+  for (const char *adds : {"0", "1", "7", "%tid"}) {
+    TestKernel kernel(multiplyGroup(true, 2, 0, adds));
+    Report report = kernel.run(1, 32, {kernel.buffer(out)});
+    if (*adds == '%') {
+      EXPECT_NE(report.error.find("whether the accumulators are added differs between threads"), std::string::npos);
+      continue;
+    }
+    EXPECT_TRUE(report.clean()) << report.text();
+    for (unsigned i = 0; i < 128; ++i)
+      EXPECT_EQ(out[i], *adds == '0' ? 16 : float(32 + i % 4)) << adds;
+  }
+}
+
 // PTX ISA, "Matrix Shape": of floats all multiples of 8 columns, of integers 8, 24 and the multiples of 16.
 TEST(Matrix, GroupProductsHaveTheColumnsOfTheTable) {
   auto isKnown = [](unsigned n, const std::string &types, const std::string &tail) {
@@ -295,8 +314,13 @@ TEST(Matrix, GroupProductsHaveTheColumnsOfTheTable) {
     for (unsigned i = 1; i < n / 2; ++i)
       list += ", $" + std::to_string(i);
     std::string count = std::to_string(n);
-    return findGroupMatrixOp("{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n" + count + types +
-                             " {" + list + "}, $" + count + ", $" + std::to_string(n + 1) + ", p" + tail + "; }");
+    auto find = [&](const std::string &predicate) {
+      return findGroupMatrixOp("{ .reg .pred p; " + predicate + "; wgmma.mma_async.sync.aligned.m64n" + count + types +
+                               " {" + list + "}, $" + count + ", $" + std::to_string(n + 1) + ", p" + tail + "; }");
+    };
+    Handler adds = find("setp.eq.u32 p, 0, 0"), chooses = find("setp.ne.u32 p, $" + std::to_string(n + 2) + ", 0");
+    EXPECT_EQ(adds != nullptr, chooses != nullptr);
+    return adds;
   };
   for (unsigned n = 8; n <= 256; n += 8) {
     EXPECT_TRUE(isKnown(n, "k32.f32.e4m3.e4m3", ", 1, 1")) << n;

@@ -78,6 +78,7 @@ std::span<const Entry> barrierTable();
 std::span<const Entry> arrivalBarrierTable();
 std::span<const Entry> registerTable();
 std::span<const Entry> asyncCopyTable();
+std::span<const Entry> bulkCopyTable();
 /// Matrix instructions are named by their shape and types; null for an unknown one.
 Handler findMatrixOp(std::string_view name);
 /// wgmma and its waits, by the normalised text of its inline assembly; null for an unknown one.
@@ -103,6 +104,7 @@ struct Program {
   std::vector<uint32_t> barriers;                          ///< ops that are barriers, in the order of the text
   std::vector<std::unique_ptr<uint8_t[]>> globals;         ///< module globals in device memory
   std::vector<std::pair<uint64_t, uint64_t>> globalRanges; ///< begin, size
+  uint32_t tensorMaps = 0;                                 ///< the last parameters
   uint32_t registers = 0;
   uint32_t staticSharedBytes = 0;
   uint32_t localBytes = 0; ///< of a thread

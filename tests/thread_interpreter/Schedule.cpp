@@ -110,6 +110,8 @@ static void beginBlocks(Machine &machine) {
 static size_t endBlocks(Machine &machine, Rank &rank, bool all) {
   return std::erase_if(rank.blocks, [&](const auto &block) {
     bool ends = all || block->isDone();
+    if (ends && !all)
+      endBulkCopies(*block);
     if (ends && machine.order)
       machine.order->end(*block, rank.end);
     return ends;
@@ -198,8 +200,16 @@ static void runRank(Machine &machine, Rank &rank) {
   } catch (const Fatal &fatal) {
     return fail(machine, rank, fatal.message);
   }
-  size_t ended = endBlocks(machine, rank, false);
-  if (!stepped && !ended) {
+  bool completed = false;
+  for (const auto &block : rank.blocks)
+    completed |= completeDuePhases(*block);
+  size_t ended;
+  try {
+    ended = endBlocks(machine, rank, false);
+  } catch (const Fatal &fatal) { // of a bulk store
+    return fail(machine, rank, fatal.message);
+  }
+  if (!stepped && !ended && !completed) {
     std::string message = "threads wait for others that never come" + describeThreads(machine, rank);
     machine.report.findings.push_back({FindingKind::BarrierFault, message});
     return fail(machine, rank, message);

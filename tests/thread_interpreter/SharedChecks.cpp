@@ -3,6 +3,7 @@
 // if it races with any reader, because the two are of different warps as soon as readers are.
 #include "tests/thread_interpreter/SharedChecks.h"
 #include "tests/thread_interpreter/Machine.h"
+#include <algorithm>
 #include <fmt/format.h>
 
 using namespace heddle::threads;
@@ -65,6 +66,9 @@ void SharedChecks::use(Warp &warp, unsigned lane, const Op &op, uint32_t offset,
 void SharedChecks::change(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes,
                           const uint8_t *values) {
   Access access = now(warp, lane, op);
+  for (const HeldRead &held : heldReads)
+    if (held.offset < offset + bytes && offset < held.offset + held.bytes)
+      report(warp, lane, op, std::max(offset, held.offset), held.access);
   bool forgiving = values && !warp.machine().options.sameValueWritesRace;
   for (uint32_t i = 0; i < bytes; ++i) {
     uint32_t byte = offset + i;
@@ -110,6 +114,22 @@ void SharedChecks::depart(Warp &warp, unsigned lane, const Op &op, uint32_t offs
   write(warp, lane, op, offset, bytes, nullptr);
   for (uint32_t byte = offset; byte < offset + bytes; ++byte)
     writes[byte].inFlight = true;
+}
+
+void SharedChecks::holdRead(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes) {
+  read(warp, lane, op, offset, bytes);
+  heldReads.push_back({offset, bytes, now(warp, lane, op)});
+  heldReads.back().access.inFlight = true;
+}
+
+void SharedChecks::releaseRead(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes) {
+  read(warp, lane, op, offset, bytes);
+  Access access = now(warp, lane, op);
+  auto isHeld = [&](const HeldRead &held) {
+    return held.offset == offset && held.bytes == bytes && held.access.thread == access.thread &&
+           held.access.op == access.op;
+  };
+  heldReads.erase(std::ranges::find_if(heldReads, isHeld));
 }
 
 void SharedChecks::arrive(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes, uint32_t clock) {

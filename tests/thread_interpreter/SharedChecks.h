@@ -23,6 +23,9 @@ public:
   void depart(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
   /// `clock`: that of the lane up to which others must know it to be ordered after the copy.
   void arrive(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes, uint32_t clock);
+  /// A copy reads the bytes at any time until releaseRead() with the same bytes: until then nobody may write them.
+  void holdRead(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
+  void releaseRead(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
   /// A use of an mbarrier: ordered after its init, and before its inval.
   void use(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
   /// Its init and inval.
@@ -42,6 +45,11 @@ private:
   static bool races(const Warp &warp, unsigned lane, const Op &op, Access before);
   void report(Warp &warp, unsigned lane, const Op &op, uint32_t offset, Access before);
 
+  struct HeldRead {
+    uint32_t offset, bytes;
+    Access access;
+  };
+  std::vector<HeldRead> heldReads;
   std::vector<Access> writes, firstReads, lastReads;
 };
 

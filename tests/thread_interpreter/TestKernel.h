@@ -30,8 +30,9 @@ public:
     interpreter->addMemory(values.data(), values.size() * sizeof(T), std::move(name));
     return reinterpret_cast<uint64_t>(values.data());
   }
-  Report run(uint32_t blocks, uint32_t threads, std::vector<uint64_t> arguments, uint32_t dynamicShared = 0) {
-    return interpreter->run(Launch{{blocks}, {threads}, dynamicShared, std::move(arguments)});
+  Report run(uint32_t blocks, uint32_t threads, std::vector<uint64_t> arguments, uint32_t dynamicShared = 0,
+             std::vector<TensorMap> tensorMaps = {}) {
+    return interpreter->run(Launch{{blocks}, {threads}, dynamicShared, std::move(arguments), std::move(tensorMaps)});
   }
 
   llvm::LLVMContext context;

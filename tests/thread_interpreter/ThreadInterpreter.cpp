@@ -83,9 +83,12 @@ static void checkBlock(const llvm::Function &kernel, const Dim3 &block) {
 }
 
 static void checkLaunch(const Program &program, const Launch &launch) {
-  if (launch.arguments.size() != program.parameters.size())
+  if (launch.tensorMaps.size() != program.tensorMaps)
+    throw inputError(fmt::format("the launch has {} tensor maps, and the kernel has {} parameters by value",
+                                 launch.tensorMaps.size(), program.tensorMaps));
+  if (launch.arguments.size() + launch.tensorMaps.size() != program.parameters.size())
     throw inputError(fmt::format("the launch has {} arguments, and the kernel has {} parameters",
-                                 launch.arguments.size(), program.parameters.size()));
+                                 launch.arguments.size(), program.parameters.size() - program.tensorMaps));
   if (!launch.block.count() || launch.block.count() > mostThreads)
     throw inputError(fmt::format("a block of {} threads; 1 to {} are possible", launch.block.count(), mostThreads));
   uint64_t shared = uint64_t(program.staticSharedBytes) + launch.dynamicSharedBytes;

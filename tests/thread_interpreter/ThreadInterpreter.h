@@ -3,6 +3,7 @@
 // matrix instructions, asynchronous copies. It is the oracle of the sm_90 target where there is no GPU, and it finds
 // races in shared memory and faults of barriers, which a GPU would not report.
 #pragma once
+#include "tests/thread_interpreter/TensorMap.h"
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -23,11 +24,13 @@ struct Dim3 {
 };
 
 /// What one rank runs. Arguments are the bits of the kernel's parameters, one slot each; pointers are host addresses.
+/// Parameters by value are the last ones, and have tensor maps.
 struct Launch {
   Dim3 grid;
   Dim3 block; ///< threads; 1024 at most
   uint32_t dynamicSharedBytes = 0;
   std::vector<uint64_t> arguments;
+  std::vector<TensorMap> tensorMaps = {};
 };
 
 /// How ranks take turns.
@@ -51,10 +54,11 @@ struct Options {
 enum class FindingKind {
   SharedRace,      ///< two unordered accesses of different threads to one byte, one of them a write
   UnwrittenShared, ///< a read of a byte of shared memory that nobody wrote
-  CopyInFlight,    ///< an access to what an asynchronous copy still writes
+  CopyInFlight,    ///< an access to what an asynchronous copy still writes, or a write to what one still reads
   InactiveLane,    ///< a shuffle from a lane that does not take part
   DeviceRace,      ///< two unordered accesses to device memory, one of them a write, not both strong (DeviceOrder.h)
   BarrierFault, ///< threads wait at a barrier that others never reach, or arrive at an mbarrier in either of two phases
+  UnfinishedCopy, ///< a bulk copy that no thread has waited for when its block ends
 };
 
 struct Finding {

@@ -31,7 +31,14 @@ public:
     if (!package.sites.empty())
       throw inputError(
           fmt::format("kernel `{}` prints or asserts, and a threads device has no record for that", package.kernel));
-    return std::make_shared<ThreadsModule>(package, Engine::shared().load(package));
+    std::shared_ptr<const Program> program = Engine::shared().load(package);
+    size_t wanted = package.arguments.size() + 1 + package.tensorMaps.size(); // with the launch's record
+    if (program->tensorMaps != package.tensorMaps.size() || program->parameters.size() != wanted)
+      throw inputError(fmt::format(
+          "kernel `{}`: its code has {} parameters, {} of them tensor maps; its description says "
+          "{} and {}",
+          package.kernel, program->parameters.size(), program->tensorMaps, wanted, package.tensorMaps.size()));
+    return std::make_shared<ThreadsModule>(package, std::move(program));
   }
 
 protected:

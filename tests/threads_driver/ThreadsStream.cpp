@@ -3,6 +3,7 @@
 #include "tests/threads_driver/ThreadsStream.h"
 #include "runtime/Device.h"
 #include "support/Error.h"
+#include "tests/threads_driver/TensorMaps.h"
 #include <fmt/format.h>
 
 using namespace heddle;
@@ -26,6 +27,7 @@ SteppedStream::Start ThreadsStream::prepare(const heddle::Launch &launch) {
   what.block.x = uint32_t(module->package().threads);
   what.dynamicSharedBytes = uint32_t(module->package().sharedBytes);
   what.arguments = argumentSlots(launch);
+  what.tensorMaps = encodeTensorMaps(module->package(), what.arguments);
   what.arguments.push_back(0); // the launch's record (binary/CudaAbi.h)
   unsigned resident = unsigned(launch.cooperative ? blocks : residentOtherwise);
   return [module, what, resident, &own = static_cast<ThreadsQueue &>(*queue)] {

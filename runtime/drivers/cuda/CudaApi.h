@@ -30,6 +30,11 @@ struct LaunchConfig {
   uint32_t attributeCount;
 };
 
+/// Opaque; aligned as since CUDA 13, 64 before.
+struct alignas(128) TensorMap {
+  char bytes[128];
+};
+
 using MemoryHandle = unsigned long long;
 
 /// Where memory is: on a device.
@@ -81,6 +86,13 @@ inline constexpr int infoLog = 3, infoLogSize = 4, errorLog = 5, errorLogSize = 
 inline constexpr int acceleratedTarget = 0x10000; ///< added for sm_90a
 } // namespace jit
 
+namespace tensorMap {
+inline constexpr int typeU8 = 0, typeU16 = 1, typeI32 = 3, typeI64 = 5, typeF16 = 6, typeF32 = 7, typeF64 = 8,
+                     typeBF16 = 9;
+inline constexpr int notInterleaved = 0, promotionOf128Bytes = 2, outsideIsZero = 0;
+inline constexpr int swizzleNone = 0, swizzle32 = 1, swizzle64 = 2, swizzle128 = 3;
+} // namespace tensorMap
+
 namespace memory { // physical memory that is mapped, and may be mapped by other processes
 inline constexpr int pinned = 1, fileDescriptor = 1, onDevice = 1, readWrite = 3, minimumGranularity = 0;
 inline constexpr unsigned ipcLazyPeerAccess = 1;
@@ -110,6 +122,8 @@ inline constexpr int launchCooperative = 2, launchDependent = 6; ///< attributes
   X(linkDestroy, cuLinkDestroy, cuda::Link)                                                                            \
   X(moduleLoad, cuModuleLoadDataEx, cuda::Module *, const void *, unsigned, int *, void **)                            \
   X(functionSetAttribute, cuFuncSetAttribute, cuda::Function, int, int)                                                \
+  X(tensorMapEncode, cuTensorMapEncodeTiled, cuda::TensorMap *, int, uint32_t, void *, const uint64_t *,               \
+    const uint64_t *, const uint32_t *, const uint32_t *, int, int, int, int)                                          \
   X(launchKernelEx, cuLaunchKernelEx, const cuda::LaunchConfig *, cuda::Function, void **, void **)
 
 #define HEDDLE_CUDA_OPTIONAL(X)                                                                                        \

@@ -8,8 +8,10 @@
 #include "support/ElementType.h"
 #include "support/Knobs.h"
 #include <array>
+#include <bit>
 #include <cstdlib>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace heddle {
 namespace {
@@ -23,11 +25,13 @@ void checkPackage(const GpuContext &context, const Package &package) {
   if (package.binaryKind != "ptx")
     throw inputError(
         fmt::format("kernel `{}`: its binary of kind `{}` is no PTX text", package.kernel, package.binaryKind));
-  if (package.abiVersion != cudaAbiVersion)
+  uint32_t version = cudaAbiVersionOf(!package.tensorMaps.empty());
+  if (package.abiVersion != version)
     throw inputError(
         fmt::format("kernel `{}` was compiled for version {} of the CUDA interface, this runtime has version {}",
-                    package.kernel, package.abiVersion, cudaAbiVersion),
+                    package.kernel, package.abiVersion, version),
         {"compile it again"});
+  checkTensorMaps(package);
   if (package.threads < 1 || package.threads > cudaMaxThreads)
     throw inputError(fmt::format("kernel `{}` has {} threads in a block: a block has 1 to {}", package.kernel,
                                  package.threads, cudaMaxThreads));
@@ -149,13 +153,14 @@ void CudaModule::checkParameters() const {
   for (const PackageArgument &argument : package().arguments)
     wanted.push_back(parameterBytes(argument));
   wanted.push_back(8); // the launch's record
+  wanted.resize(wanted.size() + package().tensorMaps.size(), cudaTensorMapBytes);
   for (size_t i = 0; i <= wanted.size(); ++i) {
     size_t offset = 0, sizeBytes = 0;
     bool there = api().functionGetParamInfo(entry, i, &offset, &sizeBytes) == cuda::result::success;
     if (i == wanted.size() ? there : !there)
       throw inputError(fmt::format("kernel `{}`: its PTX has {} parameters than the {} that its description says",
                                    package().kernel, there ? "more" : "fewer", wanted.size()),
-                       {"those of the arguments, and one of 8 bytes at the end"});
+                       {"those of the arguments, one of 8 bytes, and one of 128 bytes for each tensor map"});
     if (there && int64_t(sizeBytes) != wanted[i])
       throw inputError(fmt::format("kernel `{}`: parameter {} of its PTX has {} bytes, its description says {}",
                                    package().kernel, i, sizeBytes, wanted[i]));
@@ -200,6 +205,69 @@ void CudaModule::checkGrid(const Launch &launch) const {
   if (launch.cooperative)
     checkCooperative(launch);
 }
+
+//===-- Tensor maps ----------------------------------------------------------------------------------------------===//
+
+static int typeOf(ElementType type) {
+  switch (type) {
+  case ElementType::F16:
+    return cuda::tensorMap::typeF16;
+  case ElementType::BF16:
+    return cuda::tensorMap::typeBF16;
+  case ElementType::F32:
+    return cuda::tensorMap::typeF32;
+  case ElementType::F64:
+    return cuda::tensorMap::typeF64;
+  case ElementType::I16:
+    return cuda::tensorMap::typeU16;
+  case ElementType::I32:
+    return cuda::tensorMap::typeI32;
+  case ElementType::I64:
+    return cuda::tensorMap::typeI64;
+  default: // of one byte
+    return cuda::tensorMap::typeU8;
+  }
+}
+
+static int swizzleOf(int64_t bytes) {
+  return bytes == 128  ? cuda::tensorMap::swizzle128
+         : bytes == 64 ? cuda::tensorMap::swizzle64
+         : bytes == 32 ? cuda::tensorMap::swizzle32
+                       : cuda::tensorMap::swizzleNone;
+}
+
+/// The driver counts axes from the innermost one, whose stride it does not take.
+TensorMapParameter CudaModule::encode(const TensorMap &map, size_t index) const {
+  std::vector<uint64_t> sizes(map.sizes.rbegin(), map.sizes.rend());
+  std::vector<uint64_t> strides(map.strideBytes.rbegin() + 1, map.strideBytes.rend());
+  std::vector<uint32_t> box(map.box.rbegin(), map.box.rend()), steps(box.size(), 1);
+  cuda::TensorMap encoded;
+  cuda::Result result = api().tensorMapEncode(
+      &encoded, typeOf(map.type), uint32_t(box.size()), reinterpret_cast<void *>(map.address), sizes.data(),
+      strides.data(), box.data(), steps.data(), cuda::tensorMap::notInterleaved, swizzleOf(map.swizzle),
+      cuda::tensorMap::promotionOf128Bytes, cuda::tensorMap::outsideIsZero);
+  if (result != cuda::result::success) {
+    Error error = api().error(fmt::format("{}: kernel `{}`: tensor map {}", context().name, package().kernel, index),
+                              api().tensorMapEncode.symbol, result);
+    error.notes.push_back(fmt::format("of {} at {:#x}, sizes {}, strides of {} bytes, a box of {}, innermost first",
+                                      elementTypeName(map.type), map.address, fmt::join(sizes, " x "),
+                                      strides.empty() ? "no" : fmt::format("{}", fmt::join(strides, " and ")),
+                                      fmt::join(box, " x ")));
+    throw error;
+  }
+  return std::bit_cast<TensorMapParameter>(encoded);
+}
+
+std::vector<TensorMapParameter> CudaModule::tensorMaps(const Launch &launch) const {
+  std::vector<TensorMapParameter> parameters;
+  if (package().tensorMaps.empty())
+    return parameters;
+  for (const TensorMap &map : resolveTensorMaps(package(), argumentSlots(launch)))
+    parameters.push_back(encode(map, parameters.size()));
+  return parameters;
+}
+
+//===-- Launches -------------------------------------------------------------------------------------------------===//
 
 bool CudaModule::leavesRoom(const Launch &launch) const {
   return !launch.cooperative || (waitsItself && fitsFourTimes(launch));

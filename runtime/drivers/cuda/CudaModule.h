@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // PTX from a package, compiled by the CUDA driver or found in the cache, and the function that launches.
 #pragma once
+#include "runtime/TensorMap.h"
 #include "runtime/drivers/cuda/CudaDriver.h"
 #include "runtime/drivers/gpu/GpuModule.h"
 
@@ -13,6 +14,7 @@ public:
   static std::shared_ptr<CudaModule> load(std::shared_ptr<CudaDevice> device, const Package &package);
 
   void checkGrid(const Launch &launch) const override;
+  std::vector<TensorMapParameter> tensorMaps(const Launch &launch) const override;
   GpuResult launch(const Launch &launch, gpu::Stream stream, void **parameters, bool startsEarly) const override;
   bool leavesRoom(const Launch &launch) const override;
 
@@ -24,6 +26,7 @@ private:
   void checkParameters() const;
   void prepare();
   void reserveLocalMemory();
+  TensorMapParameter encode(const TensorMap &map, size_t index) const;
 
   /// Whether four of it fit on the device. A launch that lies ready takes room: behind one that waits for those of
   /// other devices it may be one of two, on two streams. If all four had none, two collectives whose ranks start them

@@ -7,6 +7,11 @@
 
 namespace heddle {
 
+/// A vendor's encoding of a tensor map, which is a parameter by value.
+struct alignas(128) TensorMapParameter {
+  char bytes[128];
+};
+
 class GpuModule : public Module {
 public:
   ~GpuModule() override;
@@ -16,8 +21,11 @@ public:
   /// Throws Error{Input} for a grid that the device or the kernel does not allow. For a launch that has passed
   /// heddle::checkLaunch.
   virtual void checkGrid(const Launch &launch) const = 0;
-  /// Puts the launch into the stream; `parameters` are the addresses of its arguments, each in 8 bytes, and of that of
-  /// the launch's record. `startsEarly`: while the one in front of it still runs, if it can.
+  /// Of a launch that has passed checkGrid: a parameter for each of the package's tensor maps. Errors as of
+  /// resolveTensorMaps.
+  virtual std::vector<TensorMapParameter> tensorMaps(const Launch &launch) const { return {}; }
+  /// Puts the launch into the stream; `parameters` are the addresses of its arguments, each in 8 bytes, of that of the
+  /// launch's record, and of its tensor maps. `startsEarly`: while the one in front of it still runs, if it can.
   virtual GpuResult launch(const Launch &launch, gpu::Stream stream, void **parameters, bool startsEarly) const = 0;
   /// Whether the launch behind this one may lie ready while this one runs.
   virtual bool leavesRoom(const Launch &launch) const { return false; }

@@ -21,14 +21,19 @@ std::shared_ptr<GpuModule> requireModule(const Launch &launch, const GpuContext 
   return module;
 }
 
-/// The kernel's parameters: a slot of 8 bytes each, of which the driver reads as many as the parameter has.
+/// The kernel's parameters: a slot of 8 bytes each, of which the driver reads as many as the parameter has, then the
+/// tensor maps.
 struct Parameters {
-  Parameters(const Launch &launch, uint64_t record) : slots(argumentSlots(launch)) {
+  Parameters(const Launch &launch, uint64_t record, std::vector<TensorMapParameter> tensorMaps)
+      : slots(argumentSlots(launch)), maps(std::move(tensorMaps)) {
     slots.push_back(record);
     for (uint64_t &slot : slots)
       pointers.push_back(&slot);
+    for (TensorMapParameter &map : maps)
+      pointers.push_back(&map);
   }
   std::vector<uint64_t> slots;
+  std::vector<TensorMapParameter> maps;
   std::vector<void *> pointers;
 };
 
@@ -170,7 +175,8 @@ void GpuStream::launch(const Launch &launch) {
   bool reports = !module->package().sites.empty();
   if (isAdopted)
     checkAdopted(module->package());
-  Parameters parameters(launch, reports ? clearRecord() : 0);
+  std::vector<TensorMapParameter> maps = module->tensorMaps(launch);
+  Parameters parameters(launch, reports ? clearRecord() : 0, std::move(maps));
   {
     auto admitted = gpu.gate.admit();
     gpu.api.check(fmt::format("{}: kernel `{}`", gpu.name, module->package().kernel),

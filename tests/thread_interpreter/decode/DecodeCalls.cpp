@@ -125,6 +125,10 @@ void Decoder::emitIntrinsic(const CallInst &call, StringRef name) {
     op.order = Order::AcquireRelease;
     op.scope = name.ends_with(".sys") ? Scope::System : name.ends_with(".cta") ? Scope::Block : Scope::Device;
   }
+  if (name.starts_with("llvm.nvvm.cp.async.bulk.tensor.reduce.")) { // PTX ISA: relaxed, in the scope of the device
+    op.order = Order::Relaxed;
+    op.scope = Scope::Device;
+  }
   if (name.contains(".mma."))
     op.second = call.getArgOperand(0)->getType()->isVectorTy();
   if (name.contains(".cp.async.c"))

@@ -22,7 +22,7 @@ const Entry *heddle::threads::findEntry(StringRef name, bool elementwise) {
   static const Table elements = collect({integerTable(), floatTable(), conversionTable(), approximationTable()});
   static const Table whole =
       collect({packedConversionTable(), controlTable(), memoryTable(), atomicTable(), warpTable(), barrierTable(),
-               arrivalBarrierTable(), registerTable(), asyncCopyTable()});
+               arrivalBarrierTable(), registerTable(), asyncCopyTable(), bulkCopyTable()});
   const Table &table = elementwise ? elements : whole;
   auto found = table.find(std::string_view(name.data(), name.size()));
   return found == table.end() ? nullptr : found->second;
@@ -69,8 +69,15 @@ std::unique_ptr<Program> Decoder::decode(const Function &kernel) {
   Instance frame;
   frame.isKernel = true;
   for (const Argument &argument : kernel.args()) {
-    if (argument.hasByValAttr())
-      refuse("parameters passed by value are not supported");
+    bool byValue = argument.hasByValAttr();
+    if (byValue && layout.getTypeAllocSize(argument.getParamByValType()) != sizeof(TensorMap))
+      refuse("the only parameters passed by value that are supported are tensor maps, which have 128 bytes");
+    if (byValue && !argument.hasAttribute("nvvm.grid_constant"))
+      refuse("a tensor map that is no grid constant: NVPTX would copy it to local memory, where no bulk copy may read "
+             "it; give the parameter the attribute \"nvvm.grid_constant\"");
+    if (!byValue && program->tensorMaps)
+      refuse("parameters passed by value must be the last ones");
+    program->tensorMaps += byValue;
     frame.values[&argument] = newSlots(argument.getType());
     if (frame.values[&argument].size() != 1)
       refuse("a parameter must be one scalar");

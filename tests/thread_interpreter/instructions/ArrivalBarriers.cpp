@@ -20,13 +20,24 @@ unsigned ArrivalBarrier::waitingThreads() const {
 }
 
 std::string ArrivalBarrier::describe(uint32_t offset) const {
-  return fmt::format("the mbarrier at byte {} of shared memory, whose phase {} has {} of {} arrivals", offset, phase,
-                     arrivals.size(), expected);
+  std::string text = fmt::format("the mbarrier at byte {} of shared memory, whose phase {} has {} of {} arrivals",
+                                 offset, phase, arrived, expected);
+  return hasTransfers() ? text + fmt::format(" and copies of {} of {} bytes", loadBytes(), expectedBytes) : text;
 }
 
-static Place locateObject(Warp &warp, const Op &op, unsigned lane) {
+int64_t ArrivalBarrier::loadBytes() const {
+  int64_t bytes = 0;
+  for (const BulkLoad &load : loads)
+    bytes += load.map->boxBytes();
+  return bytes;
+}
+
+static Place locateObject(Warp &warp, const Op &op, unsigned lane, uint64_t address, unsigned space) {
   constexpr uint32_t size = ArrivalBarrier::sizeBytes;
-  return locate(warp, op, lane, warp.reg(op.in[0])[lane], size, op.space, size);
+  return locate(warp, op, lane, address, size, space, size);
+}
+static Place locateObject(Warp &warp, const Op &op, unsigned lane) {
+  return locateObject(warp, op, lane, warp.reg(op.in[0])[lane], op.space);
 }
 
 /// The object at the lane's address, for an operation other than its init.
@@ -103,10 +114,23 @@ static void land(ArrivalBarrier &object) {
   object.unseen.clear();
 }
 
+// Who has waited knows the copies of the phase by the clocks of their lanes. So it knows earlier accesses of these
+// lanes too, which the copies do not release: a race with those is not found.
+static void landLoads(ArrivalBarrier &object) {
+  for (const BulkLoad &load : object.loads) {
+    landLoad(load);
+    uint32_t &clock = object.released[load.warp->thread(load.lane)];
+    clock = std::max(clock, load.clock);
+  }
+  object.loads.clear();
+}
+
 /// The phase ends, and those who wait go on.
 static void complete(Block &block, ArrivalBarrier &object) {
   std::ranges::move(object.landings, std::back_inserter(object.unseen));
   object.landings.clear();
+  landLoads(object);
+  object.arrived = 0, object.expectedBytes = 0;
   if (object.waitingThreads())
     land(object);
   ++object.phase;
@@ -126,6 +150,24 @@ static void complete(Block &block, ArrivalBarrier &object) {
       warp->reg(op.out[0])[lane] = 1;
     });
   }
+}
+
+bool heddle::threads::completeDuePhases(Block &block) {
+  bool any = false;
+  for (auto &[offset, object] : block.arrivalBarriers)
+    if (object.hasTransfers() && object.waitingThreads() && object.isDue()) {
+      complete(block, object);
+      any = true;
+    }
+  return any;
+}
+
+ArrivalBarrier &heddle::threads::objectOfLoad(Warp &warp, const Op &op, unsigned lane, uint64_t address) {
+  Place place = locateObject(warp, op, lane, address, Shared);
+  ArrivalBarrier &object = find(warp, op, lane, place.offset);
+  warp.block.checks.use(warp, lane, op, place.offset, ArrivalBarrier::sizeBytes);
+  checkPhase(warp, op, lane, object, place.offset);
+  return object;
 }
 
 //===-- Operations -----------------------------------------------------------------------------------------------===//
@@ -159,7 +201,7 @@ static Flow invalidate(Warp &warp, const Op &op) {
     Place place = locateObject(warp, op, lane);
     ArrivalBarrier &object = find(warp, op, lane, place.offset);
     unsigned waiting = object.waitingThreads();
-    if (waiting || !object.landings.empty())
+    if (waiting || !object.landings.empty() || !object.loads.empty())
       warp.fail(op, lane,
                 fmt::format("{} threads wait, and {} noinc arrivals have copies in flight, at {}", waiting,
                             object.landings.size(), object.describe(place.offset)));
@@ -168,6 +210,37 @@ static Flow invalidate(Warp &warp, const Op &op) {
     warp.block.arrivalBarriers.erase(place.offset);
   });
   return Flow::Next;
+}
+
+/// `count` arrivals of one thread, which may have made some before.
+static void addArrivals(Warp &warp, const Op &op, unsigned lane, ArrivalBarrier &object, uint32_t offset,
+                        uint64_t count) {
+  if (count < 1 || count > object.expected - object.arrived)
+    warp.fail(op, lane,
+              fmt::format("{} arrivals at {}: 1 to {} are left", count, object.describe(offset),
+                          object.expected - object.arrived));
+  checkPhase(warp, op, lane, object, offset);
+  release(warp, lane, object);
+  object.arrived += count;
+  if (op.outs)
+    warp.reg(op.out[0])[lane] = object.phase;
+}
+
+/// Phases that wait for bulk copies end in completeDuePhases().
+static bool completeAtOnce(Block &block, ArrivalBarrier &object) {
+  bool ends = object.isDue() && !object.hasTransfers();
+  if (ends)
+    complete(block, object);
+  return ends;
+}
+
+/// Behind an operation that ended a phase: lanes of this warp may have been among those who waited.
+static Flow goOn(Warp &warp, bool completed) {
+  if (!completed)
+    return Flow::Next;
+  warp.save();
+  eachLane(warp.active, [&](unsigned lane) { ++warp.pcs[lane]; });
+  return Flow::Switch;
 }
 
 /// in: the object. With `Copies` the phase is not complete before the lane's earlier copies are, which therefore have
@@ -186,21 +259,49 @@ static Flow arrive(Warp &warp, const Op &op) {
     came |= 1u << lane;
     if (Copies)
       object.landings.push_back({&warp, lane, releaseCopies(warp, lane)});
-    checkPhase(warp, op, lane, object, place.offset);
-    release(warp, lane, object);
-    if (op.outs)
-      warp.reg(op.out[0])[lane] = object.phase;
-    if (object.arrivals.size() == object.expected) {
-      complete(warp.block, object);
-      completed = true;
-    }
+    addArrivals(warp, op, lane, object, place.offset, 1);
+    completed |= completeAtOnce(warp.block, object);
   });
-  if (!completed)
-    return Flow::Next;
-  // Lanes of this warp may have been among those who waited.
-  warp.save();
-  eachLane(warp.active, [&](unsigned lane) { ++warp.pcs[lane]; });
-  return Flow::Switch;
+  return goOn(warp, completed);
+}
+
+/// in: the object, how often each thread arrives.
+static Flow arriveOften(Warp &warp, const Op &op) {
+  bool completed = false;
+  eachLane(warp.active, [&](unsigned lane) {
+    Place place = locateObject(warp, op, lane);
+    ArrivalBarrier &object = find(warp, op, lane, place.offset);
+    warp.block.checks.use(warp, lane, op, place.offset, ArrivalBarrier::sizeBytes);
+    addArrivals(warp, op, lane, object, place.offset, warp.reg(op.in[1])[lane]);
+    completed |= completeAtOnce(warp.block, object);
+  });
+  return goOn(warp, completed);
+}
+
+/// in: the object, bytes that copies bring in this phase. With `Arrives` an arrival too.
+template <bool Arrives>
+static Flow expectBytes(Warp &warp, const Op &op) {
+  constexpr int64_t mostBytes = (1 << 20) - 1;
+  bool completed = false;
+  eachLane(warp.active, [&](unsigned lane) {
+    Place place = locateObject(warp, op, lane);
+    ArrivalBarrier &object = find(warp, op, lane, place.offset);
+    warp.block.checks.use(warp, lane, op, place.offset, ArrivalBarrier::sizeBytes);
+    auto bytes = int64_t(warp.reg(op.in[1])[lane]);
+    if (object.expectedBytes + bytes > mostBytes)
+      warp.fail(op, lane,
+                fmt::format("{} more bytes at {}; {} is the most", bytes, object.describe(place.offset), mostBytes));
+    if (!Arrives && object.arrived == object.expected)
+      warp.fail(op, lane,
+                fmt::format("{} more bytes at {}: no arrival is left that holds the phase", bytes,
+                            object.describe(place.offset)));
+    object.expectedBytes += bytes;
+    if (!Arrives)
+      return;
+    addArrivals(warp, op, lane, object, place.offset, 1);
+    completed |= completeAtOnce(warp.block, object);
+  });
+  return goOn(warp, completed);
 }
 
 /// in: the object, the parity of the phase.
@@ -243,6 +344,9 @@ std::span<const Entry> heddle::threads::arrivalBarrierTable() {
       forAll("llvm.nvvm.mbarrier.init.shared", initialise),
       forAll("llvm.nvvm.mbarrier.inval.shared", invalidate),
       forAll("llvm.nvvm.mbarrier.arrive.shared", arrive<false>),
+      forAll("llvm.nvvm.mbarrier.arrive.scope.cta.space.cta", arriveOften),
+      forAll("llvm.nvvm.mbarrier.expect.tx.scope.cta.space.cta", expectBytes<false>),
+      forAll("llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta", expectBytes<true>),
       forAll("llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared", arrive<true>),
       forAll("llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta", waitParity),
   };

@@ -116,6 +116,15 @@ static Flow rest(Warp &, const Op &) {
   return Flow::Yield;
 }
 
+static Flow limitRegisters(Warp &warp, const Op &op) {
+  constexpr uint64_t least = 24, most = 256, step = 8;
+  uint64_t count = warp.reg(op.in[0])[std::countr_zero(warp.active)];
+  if (count < least || count > most || count % step)
+    warp.fail(op, std::countr_zero(warp.active),
+              fmt::format("{} registers; {} to {} in steps of {} are possible", count, least, most, step));
+  return Flow::Next;
+}
+
 std::span<const Entry> heddle::threads::controlTable() {
   static const Entry rows[] = {
       forAll("jump", jump),
@@ -143,6 +152,11 @@ std::span<const Entry> heddle::threads::controlTable() {
       forAll("llvm.nvvm.fence.proxy.async", nothing),
       forAll("llvm.nvvm.fence.proxy.async.shared_cta", nothing),
       forAll("llvm.nvvm.fence.proxy.async.global", nothing),
+      forAll("llvm.nvvm.fence.proxy.async_generic.acquire.sync_restrict.space.cluster.scope.cluster", nothing),
+      forAll("llvm.nvvm.fence.proxy.async_generic.release.sync_restrict.space.cta.scope.cluster", nothing),
+      forAll("llvm.nvvm.fence.mbarrier_init.release.cluster", nothing),
+      forAll("llvm.nvvm.setmaxnreg.inc.sync.aligned.u32", limitRegisters),
+      forAll("llvm.nvvm.setmaxnreg.dec.sync.aligned.u32", limitRegisters),
       forAll("llvm.nvvm.wgmma.fence.sync.aligned", nothing),
       forAll("llvm.nvvm.wgmma.commit_group.sync.aligned", closeProductGroup),
       forAll("llvm.nvvm.griddepcontrol.wait", nothing),

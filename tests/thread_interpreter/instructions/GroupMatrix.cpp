@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // wgmma.mma_async m64nNk8, k16 and k32, the left operand in shared memory or in registers, from the text of its inline
-// assembly. Each warp computes its 16 rows when it comes by, which is the earliest that the hardware may read; that the
-// group's other warps come too is not checked. Source: PTX ISA, "Asynchronous warpgroup level matrix instructions": the
-// matrix descriptor, the canonical layouts, and the accumulators' fragments.
+// assembly. A form has a last operand that is 0 where the accumulators' values are not added. Each warp computes its 16
+// rows when it comes by, which is the earliest that the hardware may read; that the group's other warps come too is not
+// checked. Source: PTX ISA, "Asynchronous warpgroup level matrix instructions": the matrix descriptor, the canonical
+// layouts, and the accumulators' fragments.
 #include "tests/thread_interpreter/instructions/MatrixOperands.h"
 #include <cstring>
 #include <fmt/format.h>
@@ -45,15 +46,26 @@ static double leftElement(Warp &warp, const Op &op, unsigned row, unsigned k) {
   return A::value(bits >> k % perWord * 8 * A::bytes & ~0u >> (32 - 8 * A::bytes));
 }
 
-template <class A, class B, Left Where, bool BAlongK, class Sum = FloatSum>
+/// Whether the accumulators are added, which is the same for the whole warp.
+static bool addsAccumulators(Warp &warp, const Op &op) {
+  const uint64_t *flags = warp.reg(op.in[op.ins - 1]);
+  for (unsigned lane = 1; lane < warpSize; ++lane)
+    if (!flags[lane] != !flags[0])
+      warp.fail(op, lane, "whether the accumulators are added differs between threads of the warp");
+  return flags[0] != 0;
+}
+
+/// `Chooses`: the last operand says whether the accumulators are added.
+template <class A, class B, Left Where, bool BAlongK, class Sum, bool Chooses>
 static Flow multiplyGroup(Warp &warp, const Op &op) {
   return converge(
       warp, op, [&](unsigned) { return ~0u; },
       [&](uint32_t lanes) {
         if (lanes != ~0u)
           warp.fail(op, std::countr_zero(lanes), "a matrix instruction needs all 32 threads of the warp");
-        unsigned columns = op.outs * 2u;
-        Descriptor a(warp.reg(op.in[op.ins - 2])[0]), b(warp.reg(op.in[op.ins - 1])[0]);
+        unsigned columns = op.outs * 2u, end = op.ins - unsigned(Chooses);
+        bool adds = !Chooses || addsAccumulators(warp, op);
+        Descriptor a(warp.reg(op.in[end - 2])[0]), b(warp.reg(op.in[end - 1])[0]);
         if ((!a.swizzle && Where != Left::Registers) || !b.swizzle)
           warp.fail(op, 0, "only swizzled operands are known");
         constexpr unsigned depth = 32 / A::bytes;
@@ -80,7 +92,7 @@ static Flow multiplyGroup(Warp &warp, const Op &op) {
         for (unsigned lane = 0; lane < warpSize; ++lane)
           for (unsigned i = 0; i < op.outs; ++i) {
             const auto &row = left[lane / 4 + i / 2 % 2 * 8], &column = right[i / 4 * 8 + lane % 4 * 2 + i % 2];
-            double sum = Sum::get(warp.reg(op.in[i])[lane]);
+            double sum = adds ? Sum::get(warp.reg(op.in[i])[lane]) : 0;
             for (unsigned k = 0; k < depth; ++k)
               sum += row[k] * column[k];
             warp.reg(op.out[i])[lane] = Sum::put(sum);
@@ -88,9 +100,13 @@ static Flow multiplyGroup(Warp &warp, const Op &op) {
       });
 }
 
+template <class A, class B, Left Where, bool BAlongK, class Sum = FloatSum>
+static Handler handlerOf(bool chooses) {
+  return chooses ? multiplyGroup<A, B, Where, BAlongK, Sum, true> : multiplyGroup<A, B, Where, BAlongK, Sum, false>;
+}
 template <class Format, Left Where>
-static Handler handlerOf(bool bAlongK) {
-  return bAlongK ? multiplyGroup<Format, Format, Where, true> : multiplyGroup<Format, Format, Where, false>;
+static Handler handlerOf(bool bAlongK, bool chooses) {
+  return bAlongK ? handlerOf<Format, Format, Where, true>(chooses) : handlerOf<Format, Format, Where, false>(chooses);
 }
 
 Flow heddle::threads::closeProductGroup(Warp &warp, const Op &) {
@@ -113,25 +129,40 @@ static Flow waitGroups(Warp &warp, const Op &op) {
 }
 
 /// The text that names `n` columns: accumulators $0 ..., tied to as many operands, then the left operand's descriptor
-/// or its four words, then the other descriptor. `tail`: for floats the signs, then for elements of 16 bits which
-/// operand lies across the depth.
-static std::string textOf(unsigned n, const char *types, const std::string &tail, bool inRegisters = false) {
+/// or its four words, then the other descriptor, then with `chooses` whether the accumulators are added. `tail`: for
+/// floats the signs, then for elements of 16 bits which operand lies across the depth.
+static std::string textOf(unsigned n, const char *types, const std::string &tail, bool inRegisters, bool chooses) {
   std::string list = "$0";
   for (unsigned i = 1; i < n / 2; ++i)
     list += fmt::format(", ${}", i);
   std::string left =
       inRegisters ? fmt::format("{{${}, ${}, ${}, ${}}}", n, n + 1, n + 2, n + 3) : fmt::format("${}", n);
-  return fmt::format("{{ .reg .pred p; setp.eq.u32 p, 0, 0; wgmma.mma_async.sync.aligned.m64n{}{} {{{}}}, {}, ${}, "
-                     "p{}; }}",
-                     n, types, list, left, n + (inRegisters ? 4 : 1), tail);
+  unsigned right = n + (inRegisters ? 4 : 1);
+  std::string predicate = chooses ? fmt::format("setp.ne.u32 p, ${}, 0", right + 1) : "setp.eq.u32 p, 0, 0";
+  return fmt::format("{{ .reg .pred p; {}; wgmma.mma_async.sync.aligned.m64n{}{} {{{}}}, {}, ${}, p{}; }}", predicate,
+                     n, types, list, left, right, tail);
+}
+
+/// The forms of formats of 16 bits.
+template <class Format>
+static void addHalves(std::map<std::string, Handler, std::less<>> &rows, unsigned n, const char *types, bool bAlongK,
+                      bool chooses) {
+  std::string transposed = bAlongK ? "0" : "1";
+  rows[textOf(n, types, ", 1, 1, 0, " + transposed, false, chooses)] =
+      handlerOf<Format, Left::AlongK>(bAlongK, chooses);
+  rows[textOf(n, types, ", 1, 1, 1, " + transposed, false, chooses)] =
+      handlerOf<Format, Left::AcrossK>(bAlongK, chooses);
+  rows[textOf(n, types, ", 1, 1, " + transposed, true, chooses)] = handlerOf<Format, Left::Registers>(bAlongK, chooses);
 }
 
 /// The forms of formats of 8 and 32 bits.
 template <class A, class B, class Sum = FloatSum>
 static void addAlongK(std::map<std::string, Handler, std::less<>> &rows, unsigned n, const char *types) {
   const char *tail = std::is_same_v<Sum, FloatSum> ? ", 1, 1" : "";
-  rows[textOf(n, types, tail)] = multiplyGroup<A, B, Left::AlongK, true, Sum>;
-  rows[textOf(n, types, tail, true)] = multiplyGroup<A, B, Left::Registers, true, Sum>;
+  for (bool chooses : {false, true}) {
+    rows[textOf(n, types, tail, false, chooses)] = handlerOf<A, B, Left::AlongK, true, Sum>(chooses);
+    rows[textOf(n, types, tail, true, chooses)] = handlerOf<A, B, Left::Registers, true, Sum>(chooses);
+  }
 }
 
 Handler heddle::threads::findGroupMatrixOp(std::string_view text) {
@@ -139,17 +170,11 @@ Handler heddle::threads::findGroupMatrixOp(std::string_view text) {
     std::map<std::string, Handler, std::less<>> made = {{"wgmma.wait_group.sync.aligned 0;", waitGroups<0>},
                                                         {"wgmma.wait_group.sync.aligned 1;", waitGroups<1>}};
     for (unsigned n = 8; n <= 256; n += 8) {
-      for (bool b : {false, true}) {
-        int transposed = b ? 0 : 1;
-        std::string along = fmt::format(", 1, 1, 0, {}", transposed), across = fmt::format(", 1, 1, 1, {}", transposed);
-        std::string registers = fmt::format(", 1, 1, {}", transposed);
-        made[textOf(n, "k16.f32.f16.f16", along)] = handlerOf<Half, Left::AlongK>(b);
-        made[textOf(n, "k16.f32.f16.f16", across)] = handlerOf<Half, Left::AcrossK>(b);
-        made[textOf(n, "k16.f32.f16.f16", registers, true)] = handlerOf<Half, Left::Registers>(b);
-        made[textOf(n, "k16.f32.bf16.bf16", along)] = handlerOf<Bfloat, Left::AlongK>(b);
-        made[textOf(n, "k16.f32.bf16.bf16", across)] = handlerOf<Bfloat, Left::AcrossK>(b);
-        made[textOf(n, "k16.f32.bf16.bf16", registers, true)] = handlerOf<Bfloat, Left::Registers>(b);
-      }
+      for (bool b : {false, true})
+        for (bool chooses : {false, true}) {
+          addHalves<Half>(made, n, "k16.f32.f16.f16", b, chooses);
+          addHalves<Bfloat>(made, n, "k16.f32.bf16.bf16", b, chooses);
+        }
       addAlongK<Tf32, Tf32>(made, n, "k8.f32.tf32.tf32");
       addAlongK<E4M3, E4M3>(made, n, "k32.f32.e4m3.e4m3");
       addAlongK<E4M3, E5M2>(made, n, "k32.f32.e4m3.e5m2");
