@@ -314,6 +314,7 @@ Package startGpuPackage(const Compilation &compilation) {
   package.checked = compilation.options.checkAccesses;
   package.threads = kernel.threads;
   package.sites = kernel.sites;
+  package.tensorMaps = kernel.tensorMaps;
   return package;
 }
 

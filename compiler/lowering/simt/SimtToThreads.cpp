@@ -31,9 +31,9 @@ Value simt::addParameter(LLVM::LLVMFuncOp function, Type type, DictionaryAttr at
 
 namespace {
 
-ThreadTensorMap describe(TensorMapOp op) {
+PackageTensorMap describe(TensorMapOp op) {
   TensorMapType type = op.getMap().getType();
-  ThreadTensorMap map;
+  PackageTensorMap map;
   map.argument = int64_t(cast<BlockArgument>(op.getBase()).getArgNumber());
   llvm::raw_string_ostream(map.type) << type.getElementType();
   llvm::append_range(map.box, boxOf(type));
@@ -42,9 +42,9 @@ ThreadTensorMap describe(TensorMapOp op) {
 }
 
 /// The number of the map that the launch makes for `op`: those of the same argument and block are one.
-size_t numberOf(TensorMapOp op, ArrayRef<ThreadTensorMap> maps) {
-  ThreadTensorMap wanted = describe(op);
-  return size_t(llvm::find_if(maps, [&](const ThreadTensorMap &map) {
+size_t numberOf(TensorMapOp op, ArrayRef<PackageTensorMap> maps) {
+  PackageTensorMap wanted = describe(op);
+  return size_t(llvm::find_if(maps, [&](const PackageTensorMap &map) {
                   return map.argument == wanted.argument && map.box == wanted.box && map.type == wanted.type &&
                          map.swizzle == wanted.swizzle;
                 }) -
@@ -88,7 +88,6 @@ void Frame::makeEntry() {
   SymbolTable::setSymbolName(source, name + ".tile");
   if (isPartition(source)) {
     state.entry = LLVM::LLVMFuncOp::create(b, name, type, LLVM::Linkage::Internal);
-    state.entry.setPassthroughAttr(b.getArrayAttr({b.getStringAttr("alwaysinline")}));
     return;
   }
   kernel.entry = kernel.kernel = name;
@@ -235,28 +234,51 @@ struct Partition {
   int64_t first, warps;
 };
 
+/// Puts the code of a partition behind that of the kernel; where it ends, `next` goes on.
+static Block *takeIn(LLVM::LLVMFuncOp kernel, LLVM::LLVMFuncOp partition, Block *next) {
+  Block *begin = &partition.getBody().front();
+  for (auto [from, to] : llvm::zip(begin->getArguments(), kernel.getBody().front().getArguments()))
+    from.replaceAllUsesWith(to);
+  begin->eraseArguments([](BlockArgument) { return true; });
+  for (Block &block : partition.getBody())
+    if (auto end = dyn_cast<LLVM::ReturnOp>(block.getTerminator())) {
+      OpBuilder b(end);
+      cf::BranchOp::create(b, end.getLoc(), next);
+      end.erase();
+    }
+  kernel.getBody().getBlocks().splice(next->getIterator(), partition.getBody().getBlocks());
+  partition.erase();
+  return begin;
+}
+
 /// Warps that are not the kernel's go from partition to partition, in the order in which it starts them: `starts`.
 static void dispatch(ThreadState &state, int64_t kernelWarps, ArrayRef<SmallVector<Partition>> starts) {
   auto module = state.entry->getParentOfType<ModuleOp>();
   Block *entry = state.prologueEnd->getBlock();
   Block *main = entry->splitBlock(state.prologueEnd->getNextNode());
-  auto *others = new Block();
-  state.entry.getBody().push_back(others);
   ImplicitLocOpBuilder b(state.entry.getLoc(), state.entry.getContext());
-  b.setInsertionPointToEnd(entry);
   auto number = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, value, 32); };
+  auto addBlock = [&] {
+    auto *block = new Block();
+    state.entry.getBody().push_back(block);
+    return block;
+  };
+  b.setInsertionPointToEnd(entry);
+  Block *others = addBlock();
   Value isOther = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, state.warp, number(kernelWarps));
   cf::CondBranchOp::create(b, isOther, others, ValueRange(), main, ValueRange());
-  b.setInsertionPointToStart(others);
+  b.setInsertionPointToEnd(others);
   for (const SmallVector<Partition> &partitions : starts) {
     state.target.barrier(b);
-    for (const auto &[name, first, warps] : partitions) {
-      Value isAfter = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, state.warp, number(first));
-      Value isBefore = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, state.warp, number(first + warps));
-      auto branch = scf::IfOp::create(b, Value(arith::AndIOp::create(b, isAfter, isBefore)));
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      LLVM::CallOp::create(b, module.lookupSymbol<LLVM::LLVMFuncOp>(name), ValueRange(state.entry.getBody().front().getArguments()));
+    for (const Partition &partition : partitions) {
+      Value isAfter = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, state.warp, number(partition.first));
+      Value isBefore =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::ult, state.warp, number(partition.first + partition.warps));
+      Block *next = addBlock();
+      Block *begin = takeIn(state.entry, module.lookupSymbol<LLVM::LLVMFuncOp>(partition.name), next);
+      cf::CondBranchOp::create(b, Value(arith::AndIOp::create(b, isAfter, isBefore)), begin, ValueRange(), next,
+                               ValueRange());
+      b.setInsertionPointToEnd(next);
     }
     state.target.barrier(b);
   }

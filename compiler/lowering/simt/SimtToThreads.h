@@ -18,21 +18,13 @@ struct ThreadOptions {
   bool approximates = true;
 };
 
-/// A tensor map that a launch makes of arguments: the base pointer has this number, its sizes and strides follow.
-struct ThreadTensorMap {
-  int64_t argument = 0;
-  std::string type;         ///< of elements
-  std::vector<int64_t> box; ///< elements along each axis, the outermost first
-  int64_t swizzle = 0;      ///< bytes
-};
-
 /// What the package must say about the lowered kernel.
 struct ThreadKernel {
   std::string kernel;           ///< name in the source
   std::string entry;            ///< symbol
   int64_t threads = 0;          ///< of a block
   int64_t sharedBytes = 0;      ///< of a block
-  std::vector<ThreadTensorMap> tensorMaps; ///< parameters behind all others, in this order
+  std::vector<PackageTensorMap> tensorMaps; ///< parameters behind all others, in this order
   bool dependentLaunch = false;            ///< waits itself for the launch in front of it
   std::vector<PackageSite>
       sites; ///< of prints and assertions; with any, a launch needs a record (binary/LaunchRecord.h)
