@@ -108,9 +108,10 @@ static std::optional<RingNumber> carriedNumber(BlockArgument argument, scf::ForO
   auto turn = turnOf(yielded);
   if (isOther(yielded, argument))
     turn = std::pair(Sum{argument, 1}, 2);
-  if (!init || !turn || turn->first.base != argument || turn->first.offset != 1 || *init < 0 || *init >= turn->second)
+  if (!init || !turn || turn->first.base != argument || turn->first.offset != 1 || *init < -1 || *init >= turn->second)
     return std::nullopt;
-  return RingNumber{loop, *init, turn->second};
+  // From -1 on only the next number is one of the ring's; it is 0, as after the last.
+  return RingNumber{loop, within(*init, turn->second), turn->second};
 }
 
 /// Of the counter, or of what the loop carries from a constant on in steps of 1: its value in iteration i is i + this.

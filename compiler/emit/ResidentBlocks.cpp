@@ -12,7 +12,8 @@ using namespace heddle;
 
 namespace {
 
-constexpr StringLiteral threadsAttribute = "nvvm.reqntid", blocksAttribute = "nvvm.minctasm";
+constexpr StringLiteral threadsAttribute = "nvvm.reqntid", blocksAttribute = "nvvm.minctasm",
+                        registersAttribute = "nvvm.maxnreg";
 
 class ResidentBlocksPass : public PassInfoMixin<ResidentBlocksPass> {
 public:
@@ -23,7 +24,7 @@ public:
   PreservedAnalyses run(Function &function, FunctionAnalysisManager &analyses) {
     unsigned threads = 0;
     if (!function.getFnAttribute(threadsAttribute).getValueAsString().getAsInteger(10, threads) && threads &&
-        !function.hasFnAttribute(blocksAttribute)) {
+        !function.hasFnAttribute(blocksAttribute) && !function.hasFnAttribute(registersAttribute)) {
       unsigned needed = estimateRegisters(function, analyses.getResult<UniformityInfoAnalysis>(function));
       unsigned groups = leastForGroupMatmuls(function);
       ResidentBlocks chosen = {fitting(threads, needed, groups, groups && copiesAsynchronously(function)), needed};

@@ -3,6 +3,7 @@
 // and registers by warp group. Source: PTX ISA 8.6.
 #include "compiler/lowering/nvptx/NvptxTarget.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/Twine.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -115,6 +116,15 @@ void NvptxTarget::namedBarrier(Builder &b, int64_t number, int64_t threads) cons
 Value NvptxTarget::namedBarrierOr(Builder &b, Value bit, int64_t number, int64_t threads) const {
   return call(b, b.getI1Type(), "llvm.nvvm.barrier.cta.red.or.aligned.count",
               {i32(b, number), i32(b, threads), bit});
+}
+
+void NvptxTarget::limitRegisters(LLVM::LLVMFuncOp kernel, int64_t registers) const {
+  OpBuilder b(kernel.getContext());
+  SmallVector<Attribute> attributes;
+  if (ArrayAttr known = kernel.getPassthroughAttr())
+    attributes.append(known.begin(), known.end());
+  attributes.push_back(b.getArrayAttr({b.getStringAttr("nvvm.maxnreg"), b.getStringAttr(llvm::Twine(registers).str())}));
+  kernel.setPassthroughAttr(b.getArrayAttr(attributes));
 }
 
 void NvptxTarget::takeRegisters(Builder &b, int64_t registers, bool more) const {

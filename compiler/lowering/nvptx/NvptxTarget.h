@@ -48,6 +48,7 @@ public:
   int64_t namedBarriers() const override { return 16; }
   void namedBarrier(Builder &b, int64_t number, int64_t threads) const override;
   mlir::Value namedBarrierOr(Builder &b, mlir::Value bit, int64_t number, int64_t threads) const override;
+  void limitRegisters(mlir::LLVM::LLVMFuncOp kernel, int64_t registers) const override;
   void takeRegisters(Builder &b, int64_t registers, bool more) const override;
   mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
   mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;

@@ -135,6 +135,8 @@ public:
   virtual int64_t namedBarriers() const { return 0; }
   virtual void namedBarrier(Builder &b, int64_t number, int64_t threads) const {}
   virtual mlir::Value namedBarrierOr(Builder &b, mlir::Value bit, int64_t number, int64_t threads) const { return {}; }
+  /// A kernel of threads that begin with so many registers each, and take others later on.
+  virtual void limitRegisters(mlir::LLVM::LLVMFuncOp kernel, int64_t registers) const {}
   /// From here on each thread of these four warps has so many registers: `more` or fewer than it had.
   virtual void takeRegisters(Builder &b, int64_t registers, bool more) const {}
   /// Lets the scheduler move only instructions of these kinds over this place (simt.schedule_barrier), and sets the

@@ -11,7 +11,11 @@ namespace {
 class Partitions : public ThreadCode {
 public:
   using ThreadCode::ThreadCode;
-  void lower(StartPartitionsOp) { meet(); }
+  void lower(StartPartitionsOp) {
+    meet();
+    if (state.registers)
+      target.takeRegisters(b, state.registers, state.moreRegisters);
+  }
   void lower(JoinPartitionsOp) { meet(); }
 
 private:

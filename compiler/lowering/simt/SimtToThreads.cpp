@@ -69,6 +69,8 @@ private:
 /// Named barriers of the warps that execute the kernel where there are partitions, and of the first partition. Those
 /// before are of all warps, and of warp pipelines.
 constexpr int64_t barrierOfKernel = 2, barrierOfPartitions = 3;
+/// Warps that hardware gives registers to.
+constexpr int64_t warpsOfGroup = 4;
 
 } // namespace
 
@@ -251,8 +253,43 @@ static Block *takeIn(LLVM::LLVMFuncOp kernel, LLVM::LLVMFuncOp partition, Block 
   return begin;
 }
 
+/// How many registers threads take where partitions ask for numbers of their own: hardware gives them to groups of four
+/// warps. What partitions leave is the kernel's.
+struct RegisterPlan {
+  int64_t first = 0;          ///< that all begin with; 0: nothing is changed
+  int64_t kernel = 0;         ///< of the kernel's warps
+  SmallVector<int64_t> groups; ///< of those behind them
+};
+
+static RegisterPlan planRegisters(ModuleOp module, ArrayRef<SmallVector<Partition>> starts, int64_t kernelWarps,
+                                  int64_t blockWarps, const GpuTarget &target) {
+  constexpr int64_t step = 8, least = 24, most = 240; // what `setmaxnreg` takes, but for numbers that ptxas cannot use
+  RegisterPlan plan;
+  if (starts.size() != 1 || kernelWarps % warpsOfGroup)
+    return plan;
+  plan.groups.assign(size_t((blockWarps - kernelWarps) / warpsOfGroup), 0);
+  bool asks = false;
+  for (const Partition &partition : starts.front()) {
+    auto wanted = module.lookupSymbol(partition.name)->getAttrOfType<IntegerAttr>(registersAttribute);
+    asks |= bool(wanted);
+    for (int64_t warp = partition.first; wanted && warp < partition.first + partition.warps; ++warp) {
+      int64_t &group = plan.groups[size_t((warp - kernelWarps) / warpsOfGroup)];
+      group = std::max(group, wanted.getInt() / step * step);
+    }
+  }
+  int64_t each = target.registersPerThread(int(blockWarps)) / step * step, left = each * blockWarps;
+  for (int64_t &group : plan.groups) {
+    group = std::clamp(group ? group : least, least, most);
+    left -= group * warpsOfGroup;
+  }
+  plan.kernel = std::min(left / kernelWarps / step * step, most);
+  plan.first = asks && plan.kernel >= least ? each : 0;
+  return plan;
+}
+
 /// Warps that are not the kernel's go from partition to partition, in the order in which it starts them: `starts`.
-static void dispatch(ThreadState &state, int64_t kernelWarps, ArrayRef<SmallVector<Partition>> starts) {
+static void dispatch(ThreadState &state, int64_t kernelWarps, ArrayRef<SmallVector<Partition>> starts,
+                     const RegisterPlan &plan) {
   auto module = state.entry->getParentOfType<ModuleOp>();
   Block *entry = state.prologueEnd->getBlock();
   Block *main = entry->splitBlock(state.prologueEnd->getNextNode());
@@ -268,8 +305,24 @@ static void dispatch(ThreadState &state, int64_t kernelWarps, ArrayRef<SmallVect
   Value isOther = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, state.warp, number(kernelWarps));
   cf::CondBranchOp::create(b, isOther, others, ValueRange(), main, ValueRange());
   b.setInsertionPointToEnd(others);
+  // Who takes more waits until others have given: that is so behind the barrier.
+  auto takeRegisters = [&](bool more) {
+    for (auto [group, registers] : llvm::enumerate(plan.groups)) {
+      if (!plan.first || registers == plan.first || (registers > plan.first) != more)
+        continue;
+      Value mine = arith::ShRUIOp::create(b, state.warp, number(llvm::Log2_64(warpsOfGroup)));
+      Value isMine = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, mine,
+                                           number(kernelWarps / warpsOfGroup + int64_t(group)));
+      auto branch = scf::IfOp::create(b, isMine);
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      state.target.takeRegisters(b, registers, more);
+    }
+  };
+  takeRegisters(/*more=*/false);
   for (const SmallVector<Partition> &partitions : starts) {
     state.target.barrier(b);
+    takeRegisters(/*more=*/true);
     for (const Partition &partition : partitions) {
       Value isAfter = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, state.warp, number(partition.first));
       Value isBefore =
@@ -314,17 +367,22 @@ LogicalResult simt::lowerSimtToThreads(ModuleOp module, const GpuTarget &target,
     return emitError(place) << "kernel '" << source.getName() << "' has " << partitions.size()
                             << " partitions; the chip has barriers for "
                             << std::max<int64_t>(0, target.namedBarriers() - barrierOfPartitions);
-  constexpr int64_t warpsOfGroup = 4; // whole groups: registers are given to groups
-  if (!partitions.empty())
+  if (!partitions.empty()) // whole groups
+
     blockWarps = int64_t(llvm::alignTo(uint64_t(blockWarps), uint64_t(warpsOfGroup)));
   ThreadState state(source, target, options, kernel);
   state.barrier = partitions.empty() ? 0 : barrierOfKernel;
   kernel.threads = blockWarps * target.lanesPerWarp();
+  RegisterPlan plan = planRegisters(module, starts, options.warps, blockWarps, target);
+  state.registers = plan.first != plan.kernel && plan.first ? plan.kernel : 0;
+  state.moreRegisters = plan.kernel > plan.first;
   kernel.sharedBytes = placedBytes(source);
   for (FuncOp partition : partitions)
     kernel.sharedBytes = std::max(kernel.sharedBytes, placedBytes(partition));
   if (failed(lowerFunction(source, state)))
     return failure();
+  if (plan.first)
+    target.limitRegisters(state.entry, plan.first);
   for (auto [number, partition] : llvm::enumerate(partitions)) {
     ThreadOptions own = options;
     own.warps = warpsOf(partition, 1);
@@ -337,7 +395,7 @@ LogicalResult simt::lowerSimtToThreads(ModuleOp module, const GpuTarget &target,
     state.shared = part.shared;
   }
   if (!partitions.empty())
-    dispatch(state, options.warps, starts);
+    dispatch(state, options.warps, starts, plan);
   state.prologueEnd->erase();
   sizeShared(state);
   kernel.sites = std::move(state.facts.sites.sites);

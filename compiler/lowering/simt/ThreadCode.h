@@ -50,6 +50,8 @@ struct ThreadState {
   mlir::LLVM::LLVMFuncOp entry;
   mlir::Operation *prologueEnd = nullptr; ///< what is made once goes before it
   mlir::Value thread, lane, warp;         ///< i32; of a partition, counted from its first
+  int64_t registers = 0;                  ///< that a thread takes when partitions have begun; 0: it keeps what it has
+  bool moreRegisters = true;              ///< more than it had
   int64_t barrier = 0;                    ///< the named barrier of these warps; 0: of all of the block
   mlir::Value laneAlone;                  ///< the lane by the chip's own register, once it is asked for
   /// By hash and output of a layout: what the lane and warp numbers add there.

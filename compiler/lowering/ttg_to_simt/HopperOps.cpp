@@ -173,9 +173,7 @@ LogicalResult HopperConverter::run() {
   Value first = op->getNumOperands() ? op->getOperand(0) : Value();
   return llvm::TypeSwitch<Operation *, LogicalResult>(op)
       .Case<nvgpu::WarpGroupDotOp, nvgpu::WarpGroupDotWaitOp>([&](auto product) { return convert(product); })
-      .Case([&](nvgpu::FenceAsyncSharedOp fence) -> LogicalResult {
-        if (fence.getBCluster())
-          return op->emitOpError("is for clusters of blocks, which are not compiled");
+      .Case([&](nvgpu::FenceAsyncSharedOp) { // a cluster is one block
         FenceAsyncOp::create(b);
         return replace({});
       })
