@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // From package to launch on the fake: what is refused, what is packed, what is kept on disk.
 #include "runtime/drivers/cuda/CubinCache.h"
+#include "support/ElementType.h"
 #include "support/File.h"
 #include "tests/fake_cuda/CudaTestSupport.h"
 #include <chrono>
@@ -144,6 +145,24 @@ TEST_F(CudaModuleTest, TensorMapsAreParametersByValue) {
   ASSERT_EQ(fake.launches.size(), 3u);
   for (size_t i = 0; i < 3; ++i)
     expectMatrixMaps(fake.launches[i], 112 + 16 * i);
+}
+
+TEST_F(CudaModuleTest, TensorMapsOfEveryType) {
+  namespace types = cuda::tensorMap;
+  const std::pair<const char *, int> rows[] = {
+      {"f16", types::typeF16},     {"bf16", types::typeBF16}, {"f32", types::typeF32}, {"f64", types::typeF64},
+      {"i8", types::typeU8},       {"i16", types::typeU16},   {"i32", types::typeI32}, {"i64", types::typeI64},
+      {"f8E4M3FN", types::typeU8}, {"f8E5M2", types::typeU8}};
+  for (auto [name, type] : rows) {
+    Package package = matrixPackage();
+    package.tensorMaps = {{1, name, {8, 16}, 128}, {1, name, {8, 16}, 0}};
+    stream->launch({.kernel = {device->loadModule(package)}, .arguments = matrixArguments(64)});
+    stream->synchronize();
+    FakeTensorMap map = mapOf(fake.launches.back().parameters[7]);
+    EXPECT_EQ(int(map.type), type) << name;
+    EXPECT_EQ(map.strides[0], uint64_t(64 * elementSizeBytes(*findElementType(name)))) << name;
+    EXPECT_EQ(int(mapOf(fake.launches.back().parameters[8]).swizzle), types::swizzleNone);
+  }
 }
 
 TEST_F(CudaModuleTest, TensorMapRefusals) {

@@ -296,6 +296,30 @@ TEST(BulkCopies, ParametersByValueAreTensorMaps) {
                   "a tensor map that is no grid constant: NVPTX would copy it to local memory");
 }
 
+// The last thread writes the tensor where the copy reads it.
+TEST(BulkCopies, WhoHasWaitedMayWriteTheTensor) {
+  auto run = [&](const std::string &place) {
+    Options options;
+    options.deviceRaces = true;
+    std::string text = replaced(load, "%out, i32 %x", "%out, ptr addrspace(1) %in, i32 %x");
+    TestKernel kernel(operations + replaced(text, place, R"(
+  %isLast = icmp eq i32 %tid, 63
+  br i1 %isLast, label %change, label %changed
+change:
+  store i32 0, ptr addrspace(1) %in
+  br label %changed
+changed:)"),
+                      options);
+    Tensor<uint16_t> in(rows * columns);
+    in.addTo(kernel, "in");
+    std::vector<uint16_t> out(2048);
+    TensorMap map = in.map(TensorElement::F16, {columns, rows}, {64, 32});
+    return kernel.run(1, 64, {kernel.buffer(out, "out"), reinterpret_cast<uint64_t>(in.data()), 0, 0}, 0, {map});
+  };
+  EXPECT_TRUE(run("; waited").clean()) << run("; waited").text();
+  EXPECT_TRUE(run("; begun").has(FindingKind::DeviceRace));
+}
+
 //===-- A ring of tiles ------------------------------------------------------------------------------------------===//
 
 // A thread of warp 0 copies a tile for each step, 32 rows of 8 words, warp 1 adds them up; its lanes give a tile back

@@ -36,11 +36,11 @@ struct BulkCopy {
   uint32_t shared;
 };
 
-/// From device memory to shared memory. `clock`: of its lane, for it alone.
+/// From device memory to shared memory. The clocks are of its lane, for it alone.
 struct BulkLoad : BulkCopy {
   Warp *warp;
   unsigned lane;
-  uint32_t clock;
+  uint32_t clock, deviceClock;
 };
 
 /// From shared memory to device memory.

@@ -113,6 +113,40 @@ constexpr const char *speak = R"(
   ret;
 })";
 
+// 64 threads: a box of `from` comes to shared memory, from there as it lies into `out`, and by another map into `to`.
+constexpr const char *box = R"(
+.visible .entry box(.param .u64 out, .param .u32 x, .param .u32 y,
+  .param .u64 from, .param .u32 fromRows, .param .u32 fromColumns, .param .u64 fromPitch, .param .u64 fromStep,
+  .param .u64 to, .param .u32 toRows, .param .u32 toColumns, .param .u64 toPitch, .param .u64 toStep,
+  .param .u64 record, .param .align 64 .b8 fromMap[128], .param .align 64 .b8 toMap[128])
+{
+  .reg .pred %p, %q; .reg .b32 %r<10>; .reg .b64 %d<6>;
+  .shared .align 1024 .b8 tile[4096]; .shared .align 8 .b64 full;
+  mov.u32 %r0, %tid.x; mov.u32 %r1, tile; mov.u32 %r2, full; setp.ne.u32 %p, %r0, 0;
+  ld.param.u32 %r3, [x]; ld.param.u32 %r4, [y];
+  mov.b64 %d0, fromMap; cvta.param.u64 %d0, %d0; mov.b64 %d1, toMap; cvta.param.u64 %d1, %d1;
+  @%p bra begun;
+  mbarrier.init.shared.b64 [%r2], 1; fence.proxy.async;
+begun:
+  bar.sync 0;
+  mov.u32 %r9, 0;
+  @%p bra await;
+  mbarrier.arrive.expect_tx.shared.b64 %d2, [%r2], 4096;
+  cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [%r1], [%d0, {%r3, %r4}], [%r2];
+await:
+  add.u32 %r9, %r9, 1; setp.gt.u32 %q, %r9, 100000; @%q ret;
+  mbarrier.try_wait.parity.shared.b64 %q, [%r2], 0; @!%q bra await;
+  shl.b32 %r5, %r0, 6; add.u32 %r6, %r1, %r5; ld.param.u64 %d3, [out]; cvt.u64.u32 %d4, %r5; add.u64 %d3, %d3, %d4;
+  mov.u32 %r7, 0;
+more:
+  ld.shared.u32 %r8, [%r6]; st.global.u32 [%d3], %r8;
+  add.u32 %r6, %r6, 4; add.u64 %d3, %d3, 4; add.u32 %r7, %r7, 1; setp.lt.u32 %q, %r7, 16; @%q bra more;
+  @%p ret;
+  cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%d1, {%r3, %r4}], [%r1];
+  cp.async.bulk.commit_group; cp.async.bulk.wait_group 0;
+  ret;
+})";
+
 constexpr const char *nothing = "\n.visible .entry nothing(.param .u64 record)\n{ ret; }\n";
 
 Package packageOf(const std::string &entry, const char *body, int64_t threads, std::vector<PackageArgument> wanted) {
@@ -313,6 +347,50 @@ TEST_F(CudaHardware, CodeForHopperAlone) {
   stream->synchronize();
   bool kept = CubinCache(cacheDirectory(), fmt::format("sm_90-{}", driverVersion())).find(package.binary).has_value();
   fmt::print("code for sm_90a is {}\n", kept ? "kept on disk" : "compiled by the loader, and not kept");
+}
+
+/// Where the byte `at` of a box lies that begins at a multiple of 1024 of shared memory. Source: PTX ISA, "Swizzling
+/// modes".
+uint32_t swizzled(uint32_t at, uint32_t swizzle) {
+  return at ^ (swizzle ? at >> 3 & (swizzle - 16) : 0);
+}
+
+TEST_F(CudaHardware, TensorMapsMoveBoxes) {
+  std::vector<PackageArgument> wanted = {pointerArgument("out", "f16"), scalarArgument("x"), scalarArgument("y")};
+  for (const char *name : {"from", "to"})
+    for (const auto &argument : {pointerArgument(name, "f16"), scalarArgument("rows"), scalarArgument("columns"),
+                                 scalarArgument("pitch", "i64"), scalarArgument("step", "i64")})
+      wanted.push_back(argument);
+  constexpr uint32_t rows = 100, columns = 72, pitch = 80;
+  Buffer out = device->allocate(4096), from = device->allocate(rows * pitch * 2),
+         to = device->allocate(rows * pitch * 2);
+  std::vector<uint16_t> values = countUp<uint16_t>(rows * pitch, 1);
+  stream->copyToDevice(from, values.data());
+  for (uint32_t swizzle : {0u, 32u, 64u, 128u})
+    for (auto [x, y] : {std::pair(0, 0), {8, 16}, {64, 90}, {-3, -5}}) {
+      int64_t width = swizzle ? swizzle / 2 : 64, height = std::min<int64_t>(2048 / width, 256);
+      Package package = packageOf("box", box, 64, wanted);
+      package.abiVersion = cudaTensorMapAbiVersion;
+      package.tensorMaps = {{3, "f16", {height, width}, swizzle}, {8, "f16", {height, width}, swizzle}};
+      stream->fill(out, 0xff);
+      stream->fill(to, 0);
+      ScalarBits size[2] = {{rows}, {columns}}, stride[2] = {{pitch}, {1}};
+      stream->launch({.kernel = {device->loadModule(package)},
+                      .arguments = {out, ScalarBits{uint32_t(x)}, ScalarBits{uint32_t(y)}, from, size[0], size[1],
+                                    stride[0], stride[1], to, size[0], size[1], stride[0], stride[1]}});
+      auto tile = download<uint16_t>(out), copy = download<uint16_t>(to);
+      std::vector<uint16_t> expected(copy.size());
+      for (uint32_t i = 0; i < 2048; ++i) {
+        int64_t row = y + i / width, column = x + i % width;
+        bool isInside = row >= 0 && row < rows && column >= 0 && column < columns;
+        size_t at = isInside ? size_t(row * pitch + column) : 0;
+        if (isInside)
+          expected[at] = values[at];
+        ASSERT_EQ(tile[swizzled(2 * i, swizzle) / 2], isInside ? values[at] : 0)
+            << "swizzle " << swizzle << ", box at " << x << " " << y << ", element " << i;
+      }
+      EXPECT_EQ(copy, expected) << "swizzle " << swizzle << ", box at " << x << " " << y;
+    }
 }
 
 TEST_F(CudaHardware, GraphsAndTheirSpeed) {

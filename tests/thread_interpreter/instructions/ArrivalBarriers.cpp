@@ -121,6 +121,11 @@ static void landLoads(ArrivalBarrier &object) {
     landLoad(load);
     uint32_t &clock = object.released[load.warp->thread(load.lane)];
     clock = std::max(clock, load.clock);
+    // Who has waited may write what the copy read.
+    const Warp &warp = *load.warp;
+    uint32_t thread = warp.thread(load.lane), slot = warp.block.slot;
+    if (warp.deviceOrder && !object.deviceReleased.has(slot, thread, load.deviceClock))
+      object.deviceReleased.learn(slot, thread, 1, 1, load.deviceClock);
   }
   object.loads.clear();
 }

@@ -94,8 +94,8 @@ static Flow beginLoad(Warp &warp, const Op &op) {
     ArrivalBarrier &object = objectOfLoad(warp, op, lane, warp.reg(op.in[1])[lane]);
     noteRows(warp, lane, copy, Access::Read);
     warp.block.checks.depart(warp, lane, op, copy.shared, copy.map->boxBytes());
-    object.loads.push_back({copy, &warp, lane, ++warp.clock});
-    ++warp.clock;
+    object.loads.push_back({copy, &warp, lane, ++warp.clock, warp.deviceClock});
+    ++warp.clock, ++warp.deviceClock;
   });
   return Flow::Next;
 }
