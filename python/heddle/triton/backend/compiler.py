@@ -95,6 +95,8 @@ class HeddleBackend(BaseBackend):
         return target.backend == "heddle"
 
     def get_target_name(self, options: HeddleOptions) -> str:
+        if options.arch.startswith("sm_"):
+            return f"cuda:{options.arch[len('sm_'):]}"
         return f"hip:{options.arch}" if options.arch.startswith("gfx") else f"heddle:{options.arch}"
 
     def parse_options(self, opts: Dict[str, Any]) -> HeddleOptions:
@@ -184,9 +186,9 @@ class HeddleBackend(BaseBackend):
 
     def add_stages(self, stages: Dict[str, Any], options: HeddleOptions, language: Any = Language.TRITON) -> None:
         if language == Language.GLUON:
-            if not options.arch.startswith("gfx"):
-                raise InputError(f"Gluon kernels carry layouts of an AMD chip, and this one is for {options.arch}",
-                                 ["`heddle.triton.enable` takes `sim:gfx942` and `sim:gfx950`"])
+            if not options.arch.startswith(("gfx", "sm_")):
+                raise InputError(f"Gluon kernels carry layouts of a GPU, and this one is for {options.arch}",
+                                 ["`heddle.triton.enable` takes `sim:gfx942` and `sim:gfx950`, and `cuda` where there is a GPU"])
             stages["glir"] = lambda module, metadata: module  # where Triton 3.9 begins
             stages["ttgir"] = lambda module, metadata: self.make_ttgir(module)
         else:

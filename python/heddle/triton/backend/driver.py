@@ -66,13 +66,19 @@ def _joined(ranges: Sequence[_Range]) -> List[_Range]:
     return joined
 
 
-def _flat(signature: Sequence[Any], arguments: Sequence[Any], out: List[Any]) -> List[Any]:
-    """The arguments that a kernel has: without constants, tuples and descriptors in pieces."""
+def _flat(signature: Sequence[Any], arguments: Sequence[Any], out: List[Any], has_layouts: bool) -> List[Any]:
+    """The arguments that a kernel has: without constants, tuples and descriptors in pieces. Of Gluon's descriptors the launch
+    makes tensor maps (`has_layouts`)."""
     for kind, value in zip(signature, arguments):
         if isinstance(kind, tuple):
-            _flat(kind, value, out)
+            _flat(kind, value, out, has_layouts)
         elif kind == "constexpr":
             continue
+        elif kind.startswith("tensordesc") and has_layouts:
+            if getattr(value, "padding", "zero") == "nan" or getattr(value, "round_f32_to_tf32", False):
+                raise InputError("a tensor descriptor with padding=\"nan\" or round_f32_to_tf32=True: Heddle's tensor maps give zeros "
+                                 "outside of the tensor, and elements as they are", ["leave both out"])
+            out += [value.base, *value.shape, *value.strides]
         elif kind.startswith("tensordesc"):
             out += [value.base, *value.shape, *value.strides, getattr(value, "padding", "zero") == "nan"]
             if hasattr(value, "round_f32_to_tf32"):
@@ -122,6 +128,7 @@ class HeddleLauncher:
         self.warps = metadata.num_warps
         self.text = metadata.ttir
         self.prints = "tt.print " in self.text
+        self.has_layouts = "ttg.target" in self.text
         self.asserts = "tt.assert " in self.text
 
     def __call__(self, x: int, y: int, z: int, stream: Any, kernel: Any, packed: Any, launch_metadata: Any, enter_hook: Any,
@@ -129,7 +136,7 @@ class HeddleLauncher:
         if enter_hook is not None:
             enter_hook(launch_metadata)
         if x * y * z > 0:
-            values = _flat(self.signature, arguments, []) if self.kept is None else [arguments[i] for i in self.kept]
+            values = _flat(self.signature, arguments, [], self.has_layouts) if self.kept is None else [arguments[i] for i in self.kept]
             if kernel.number is not None and not self.prints and getattr(_checking, "state", None) is None:
                 self._launch_on_gpu(kernel, (x, y, z), stream, values)
             else:
