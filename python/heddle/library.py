@@ -19,9 +19,11 @@ from types import SimpleNamespace
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._arrays import (Array, Memory, TorchTools, count_of, element_type, empty, memory_of, size_of, torch_dtype, torch_tools)
-from ._kernel import Device, Kernel, _ADDRESS, _SCALAR, device_of, launch_options, load, scalar_bits
+from ._device import Device, device_of
+from ._kernel import Kernel, load
 from ._library import InputError
 from ._report import report
+from ._values import ADDRESS, SCALAR, launch_options, scalar_bits
 
 _BITS = {"ui16": "bf16", "ui8": "f8E4M3FN"}  # what NumPy has no type for
 _BYTES = ("b", "scales")  # inputs whose bytes are numbers
@@ -153,7 +155,7 @@ class Prepared:
                 continue
             flat: List[int] = []
             for kind, value in arguments:
-                flat += kind, 0, value if kind == _SCALAR else addresses[value]
+                flat += kind, 0, value if kind == SCALAR else addresses[value]
             status = kernel._library.launch(stream, loaded, options, kernel._pack_values(*flat), len(arguments))
             if status:
                 raise kernel._library.error(status)
@@ -171,7 +173,7 @@ class Prepared:
             if kernel is None:
                 steps.append((None, step["fill"], step["byte"], None))
                 continue
-            arguments = [(_ADDRESS, value) if isinstance(value, str) else (_SCALAR, scalar_bits(kernel.name, argument, value))
+            arguments = [(ADDRESS, value) if isinstance(value, str) else (SCALAR, scalar_bits(kernel.name, argument, value))
                          for argument, value in zip(kernel.arguments, step["arguments"])]
             steps.append((kernel, kernel.on_gpu(gpu, tools)[1], launch_options(step["grid"], 0.0, False), arguments))
         return device, makes, steps

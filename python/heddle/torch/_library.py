@@ -9,7 +9,7 @@ import torch
 
 from .. import library
 from .._arrays import element_type, torch_dtype, torch_place
-from .._kernel import device_of
+from .._device import device_of
 from .._library import InputError
 
 
