@@ -131,14 +131,17 @@ PyObject *bindHost(PyObject *self, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
-PyObject *onBuffers(PyObject *self, PyObject *const *given, Py_ssize_t count) {
+using StreamLaunch = Outcome (Plan::*)(uint64_t stream, uint64_t kernel, const Grid &grid, PyObject *given) const;
+
+template <StreamLaunch launch>
+PyObject *inStream(PyObject *self, PyObject *const *given, Py_ssize_t count) {
   if (count != 4 || !PyTuple_Check(given[3]))
-    return PyErr_Format(PyExc_TypeError, "on_buffers takes stream, kernel, grid and a tuple of arguments");
+    return PyErr_Format(PyExc_TypeError, "stream, kernel, grid and a tuple are wanted");
   unsigned long long stream = PyLong_AsUnsignedLongLong(given[0]), kernel = PyLong_AsUnsignedLongLong(given[1]);
   if (PyErr_Occurred())
     return nullptr;
   Grid grid;
-  return answerOf(grid.read(given[2]) ? planOf(self).onBuffers(stream, kernel, grid, given[3]) : Outcome::Left);
+  return answerOf(grid.read(given[2]) ? (planOf(self).*launch)(stream, kernel, grid, given[3]) : Outcome::Left);
 }
 
 PyObject *onAddresses(PyObject *self, PyObject *const *given, Py_ssize_t count) {
@@ -161,7 +164,10 @@ PyMethodDef planMethods[] = {
     {"bind_gpu", bindGpu, METH_VARARGS,
      "(kind, index, raw stream, stream, kernel): handles for launches of that place."},
     {"bind_host", bindHost, METH_VARARGS, "(thread-local object with `handle`, kernel)"},
-    {"on_buffers", methodOf(onBuffers), METH_FASTCALL, "(stream, kernel, grid, arguments): whether it was launched"},
+    {"on_buffers", methodOf(inStream<&Plan::onBuffers>), METH_FASTCALL,
+     "(stream, kernel, grid, arguments): whether it was launched"},
+    {"on_values", methodOf(inStream<&Plan::onValues>), METH_FASTCALL,
+     "(stream, kernel, grid, bits of the arguments): whether it was launched"},
     {"on_addresses", methodOf(onAddresses), METH_FASTCALL, "(raw stream, x, y, z, arguments): whether it was launched"},
     {}};
 

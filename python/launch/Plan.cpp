@@ -185,6 +185,21 @@ Outcome Plan::onBuffers(uint64_t stream, uint64_t kernel, const Grid &grid, PyOb
   return launch(stream, kernel, grid, false, values, count);
 }
 
+Outcome Plan::onValues(uint64_t stream, uint64_t kernel, const Grid &grid, PyObject *bits) const {
+  size_t count = parameters.size();
+  if (PyTuple_Size(bits) != Py_ssize_t(count))
+    return Outcome::Left;
+  Values values;
+  for (size_t i = 0; i < count; ++i) {
+    bool isPointer = parameters[i].kind == Parameter::Kind::Pointer;
+    values[i] = {isPointer ? HEDDLE_ADDRESS : HEDDLE_SCALAR, 0,
+                 PyLong_AsUnsignedLongLong(PyTuple_GetItem(bits, Py_ssize_t(i)))};
+  }
+  if (PyErr_Occurred())
+    return Outcome::Raised;
+  return launch(stream, kernel, grid, false, values, count);
+}
+
 Outcome Plan::onAddresses(uint64_t rawStream, const Grid &grid, PyObject *arguments) const {
   size_t count = parameters.size();
   const auto &[wanted, cooperative, kept] = triton;

@@ -50,6 +50,8 @@ public:
   Outcome onArrays(const Grid &grid, PyObject *arguments) const;
   /// On buffers, in `stream`.
   Outcome onBuffers(uint64_t stream, uint64_t kernel, const Grid &grid, PyObject *arguments) const;
+  /// On the bits of values, which are integers.
+  Outcome onValues(uint64_t stream, uint64_t kernel, const Grid &grid, PyObject *bits) const;
   /// Triton's arguments, in its stream of a GPU, or on the host, where the call returns when the kernel has run.
   Outcome onAddresses(uint64_t rawStream, const Grid &grid, PyObject *arguments) const;
 
