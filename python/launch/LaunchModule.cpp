@@ -105,10 +105,14 @@ PyObject *keep(PyObject *self, PyObject *arguments) {
                         &indices))
     return nullptr;
   triton.cooperative = cooperative != 0;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(indices); ++i)
-    triton.kept.push_back(PyLong_AsSsize_t(PyTuple_GetItem(indices, i)));
-  if (PyErr_Occurred())
-    return nullptr;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(indices); ++i) {
+    Py_ssize_t before = i == 0 ? -1 : triton.kept.back(), index = PyLong_AsSsize_t(PyTuple_GetItem(indices, i));
+    if (PyErr_Occurred())
+      return nullptr;
+    if (index <= before)
+      return PyErr_Format(PyExc_ValueError, "the position %zd comes after %zd", index, before);
+    triton.kept.push_back(index);
+  }
   planOf(self).triton = std::move(triton);
   Py_RETURN_NONE;
 }

@@ -41,6 +41,10 @@ Outcome launch(uint64_t stream, uint64_t kernel, const Grid &grid, bool cooperat
   heddle_launch_options options = {
       sizeof options, {grid.extents[0], grid.extents[1], grid.extents[2]}, 0, cooperative, 0};
   heddle_status status;
+  if (!interface.launch) {
+    PyErr_SetString(PyExc_RuntimeError, "heddle_launch.set_up was not called");
+    return Outcome::Raised;
+  }
   PyThreadState *thread = PyEval_SaveThread();
   status = interface.launch(handleOf<heddle_stream>(stream), handleOf<heddle_kernel>(kernel), &options, values.data(),
                             count);

@@ -61,6 +61,17 @@ class HostLaunches(unittest.TestCase):
         self.assertEqual(self.add(x, x, view), _native.module is not None)
         self.assertEqual(view.tolist(), [2.0 * value for value in range(64)])
 
+    def test_arrays_that_a_kernel_cannot_use(self):
+        x, out = array.array("f", [1.0] * 64), array.array("f", bytes(256))
+        self.add(x, x, out)
+        for wrong, pattern in ((memoryview(bytes(256)).cast("f"), "`out` is read-only"), (bytearray(256), "the array is of ui8"),
+                               (array.array("d", bytes(512)), "is a pointer to f32, and the array is of f64"),
+                               (array.array("i", bytes(256)), "is a pointer to f32, and the array is of i32"),
+                               (memoryview(array.array("f", bytes(512)))[::2], "is not contiguous"),
+                               (bytes(256), "`out` is read-only|the array is of ui8")):
+            with self.subTest(pattern=pattern), self.assertRaisesRegex(heddle.InputError, pattern):
+                self.kernel[1](x, x, wrong, 64)
+
     @unittest.skipUnless(numpy, "NumPy is not installed")
     def test_arrays_of_numpy(self):
         x, out = numpy.arange(64, dtype="f4"), numpy.zeros(64, "f4")
@@ -102,6 +113,50 @@ class HostLaunches(unittest.TestCase):
         for each in threads:
             each.join(60)
         self.assertEqual(failures, [])
+
+    @unittest.skipUnless(_native.module, "without the module heddle_launch")
+    def test_the_module_alone(self):
+        module = _native.module
+        for wrong in ((), ((),), (("p",),), 3):
+            with self.subTest(wrong=wrong):
+                try:
+                    plan = module.Plan(wrong)
+                except (TypeError, ValueError):
+                    continue
+                self.assertIs(plan.on_values(0, 0, 0, ()), False)
+        self.assertRaises(ValueError, module.Plan, (("",),) * 65)
+        plan = module.Plan((("p", ((2, 32),), "f"), ("i", -8, 15, 15)))
+        for action in (lambda: plan.on_buffers(1, 2, 3), lambda: plan.on_buffers("1", 2, 3, ()), lambda: plan.on_values(1, 2, 1, [3, 4]),
+                       lambda: plan.on_addresses(0, 1, 1, 1.5, ()), lambda: plan.keep(1, 0, False, [0]),
+                       lambda: plan.bind_gpu(2, 0, 0, "1", 1), lambda: module.use_buffers(3), lambda: module.use_tensors(int, 3),
+                       lambda: plan.keep(1, 0, False, (1, 0)), lambda: plan.keep(1, 0, False, (-1,)),
+                       lambda: module.Launcher(3), lambda: module.Launcher(object(), 1)):
+            self.assertRaises((TypeError, ValueError, AttributeError), action)
+        self.assertRaises(OverflowError, plan.on_values, 1, 2, 1, (-1, 0))
+        self.assertRaisesRegex(heddle.InputError, "`stream`: 0x1 is no handle", plan.on_values, 1, 2, 1, (0, 0))
+        self.assertRaisesRegex(heddle.InputError, "`stream` is null", plan.on_values, 0, 2, 1, (0, 0))
+
+    @unittest.skipUnless(_native.module, "without the module heddle_launch")
+    def test_the_module_before_it_is_set_up(self):
+        code = ("from heddle import _native\n"
+                "try:\n    _native.module.Plan(()).on_values(1, 2, 1, ())\n"
+                "except RuntimeError as problem:\n    print(problem)")
+        done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True, timeout=60, check=False)
+        self.assertEqual((done.returncode, done.stdout), (0, "heddle_launch.set_up was not called\n"))
+
+    @unittest.skipUnless(_native.module, "without the module heddle_launch")
+    def test_nothing_is_kept(self):
+        x, out = array.array("f", [1.0] * 64), array.array("f", bytes(256))
+        launcher = self.kernel[1]
+        launcher(x, x, out, 64)
+        before = [sys.getrefcount(each) for each in (x, out, launcher, self.kernel, None)]
+        for _ in range(100):
+            launcher(x, x, out, 64)
+            self.kernel[1](x, x, out, 64)
+            self.assertRaises(heddle.InputError, launcher, x, x, out, "64")
+        self.general.clear()
+        after = [sys.getrefcount(each) for each in (x, out, launcher, self.kernel, None)]
+        self.assertTrue(all(abs(a - b) < 20 for a, b in zip(before, after)), (before, after))
 
     def test_options_and_grids_take_the_general_way(self):
         x, out = array.array("f", [1.0] * 64), array.array("f", bytes(256))
