@@ -146,12 +146,13 @@ Outcome Plan::onArrays(const Grid &grid, PyObject *arguments) const {
     return Outcome::Left;
   Values values;
   Place place;
+  Loans loans;
   for (size_t i = 0; i < count; ++i) {
     PyObject *given = PyTuple_GetItem(arguments, Py_ssize_t(i));
     const Parameter &parameter = parameters[i];
     bool isPointer = parameter.kind == Parameter::Kind::Pointer;
     values[i] = {isPointer ? HEDDLE_ADDRESS : HEDDLE_SCALAR, 0, 0};
-    if (isPointer ? !readPointer(given, parameter, Strictness::Array, place, values[i].bits)
+    if (isPointer ? !readArray(given, parameter, place, loans, values[i].bits)
                   : !readScalar(given, parameter, values[i].bits))
       return Outcome::Left;
   }
@@ -221,8 +222,7 @@ Outcome Plan::onAddresses(uint64_t rawStream, const Grid &grid, PyObject *argume
     const Parameter &parameter = parameters[i];
     bool isPointer = parameter.kind == Parameter::Kind::Pointer;
     values[i] = {isPointer ? HEDDLE_ADDRESS : HEDDLE_SCALAR, 0, 0};
-    if (isPointer ? !readPointer(given, parameter, Strictness::Address, place, values[i].bits)
-                  : !readScalar(given, parameter, values[i].bits))
+    if (isPointer ? !readAddress(given, place, values[i].bits) : !readScalar(given, parameter, values[i].bits))
       return Outcome::Left;
   }
   return launch(stream, kernel, grid, cooperative, values, count, isHost);

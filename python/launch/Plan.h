@@ -29,7 +29,7 @@ struct Grid {
 
 class Plan {
 public:
-  static constexpr size_t mostArguments = 64;
+  static constexpr size_t mostArguments = Loans::most;
 
   /// Of launches by Triton.
   struct Triton {

@@ -74,31 +74,19 @@ bool isPlain(PyObject *tensor) {
          (!tensors.isNegated || answers(PyObject_CallFunctionObjArgs(tensors.isNegated, tensor, nullptr), Py_False));
 }
 
-bool readTensor(PyObject *value, const Parameter &parameter, Strictness strictness, Place &place, uint64_t &bits) {
-  DlTensor tensor;
-  if (tensors.exchange->tensorFromObject(value, &tensor)) {
-    PyErr_Clear(); // as of a sparse tensor
-    return false;
-  }
-  if (strictness == Strictness::Array)
-    if (tensor.typeLanes != 1 || !holds(parameter.types, tensor.typeCode << 8 | tensor.typeBits) ||
-        !isContiguous(tensor) || !isPlain(value))
-      return false;
-  bits = reinterpret_cast<uint64_t>(tensor.data) + tensor.byteOffset;
-  return place.take(tensor.deviceType, tensor.deviceId);
+bool readTensor(PyObject *value, DlTensor &tensor) {
+  if (!tensors.exchange->tensorFromObject(value, &tensor))
+    return true;
+  PyErr_Clear(); // as of a sparse tensor
+  return false;
 }
 
-bool readBuffer(PyObject *value, const Parameter &parameter, Place &place, uint64_t &bits) {
-  Py_buffer view;
-  if (PyObject_GetBuffer(value, &view, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | PyBUF_WRITABLE)) {
-    PyErr_Clear();
-    return false;
-  }
-  const char *format = view.format ? view.format : "B";
-  bool agrees = format[0] && !format[1] && parameter.formats.find(format[0]) != std::string::npos;
-  bits = view.len ? reinterpret_cast<uint64_t>(view.buf) : 0;
-  PyBuffer_Release(&view); // the caller's reference keeps the memory
-  return agrees && place.take(Place::host, 0);
+bool isTensor(PyObject *value) {
+  return tensors.tensorClass && Py_TYPE(value) == tensors.tensorClass;
+}
+
+uint64_t addressOf(const DlTensor &tensor) {
+  return reinterpret_cast<uint64_t>(tensor.data) + tensor.byteOffset;
 }
 
 bool isBuffer(PyObject *value) {
@@ -166,17 +154,49 @@ bool useBufferClass(PyObject *bufferClass) {
   return true;
 }
 
-bool readPointer(PyObject *value, const Parameter &parameter, Strictness strictness, Place &place, uint64_t &bits) {
+const Py_buffer *Loans::borrow(PyObject *object, int flags) {
+  if (count == most || PyObject_GetBuffer(object, &views[count], flags)) {
+    PyErr_Clear();
+    return nullptr;
+  }
+  return &views[count++];
+}
+
+bool readArray(PyObject *value, const Parameter &parameter, Place &place, Loans &loans, uint64_t &bits) {
   bits = 0;
   if (value == Py_None)
     return true;
-  if (tensors.tensorClass && Py_TYPE(value) == tensors.tensorClass)
-    return readTensor(value, parameter, strictness, place, bits);
-  if (strictness == Strictness::Address) {
-    static const Parameter address{.kind = Parameter::Kind::Integer, .most = UINT64_MAX, .mask = UINT64_MAX};
-    return PyLong_CheckExact(value) && readInteger(value, address, bits);
+  if (isTensor(value)) {
+    DlTensor tensor;
+    if (!readTensor(value, tensor) || tensor.typeLanes != 1 ||
+        !holds(parameter.types, tensor.typeCode << 8 | tensor.typeBits) || !isContiguous(tensor) || !isPlain(value))
+      return false;
+    bits = addressOf(tensor);
+    return place.take(tensor.deviceType, tensor.deviceId);
   }
-  return isBuffer(value) && readBuffer(value, parameter, place, bits);
+  if (!isBuffer(value))
+    return false;
+  const Py_buffer *view = loans.borrow(value, PyBUF_C_CONTIGUOUS | PyBUF_FORMAT | PyBUF_WRITABLE);
+  if (!view)
+    return false;
+  const char *format = view->format ? view->format : "B";
+  bits = view->len ? reinterpret_cast<uint64_t>(view->buf) : 0;
+  return format[0] && !format[1] && parameter.formats.find(format[0]) != std::string::npos &&
+         place.take(Place::host, 0);
+}
+
+bool readAddress(PyObject *value, Place &place, uint64_t &bits) {
+  static const Parameter address{.kind = Parameter::Kind::Integer, .most = UINT64_MAX, .mask = UINT64_MAX};
+  bits = 0;
+  if (value == Py_None)
+    return true;
+  if (!isTensor(value))
+    return PyLong_CheckExact(value) && readInteger(value, address, bits);
+  DlTensor tensor;
+  if (!readTensor(value, tensor))
+    return false;
+  bits = addressOf(tensor);
+  return place.take(tensor.deviceType, tensor.deviceId);
 }
 
 bool readScalar(PyObject *value, const Parameter &parameter, uint64_t &bits) {

@@ -34,17 +34,36 @@ struct Place {
   bool take(int otherKind, int otherIndex);
 };
 
+/// Memory that other libraries lend by the buffer protocol; kept until the launch has been made, on the host until it
+/// is over: a bytearray is not resized meanwhile.
+class Loans {
+public:
+  static constexpr size_t most = 64;
+
+  Loans() = default;
+  Loans(const Loans &) = delete;
+  ~Loans() {
+    while (count > 0)
+      PyBuffer_Release(&views[--count]);
+  }
+  /// Null, without an exception, where the object does not lend what was asked for. The address of a view is part of
+  /// it.
+  const Py_buffer *borrow(PyObject *object, int flags);
+
+private:
+  size_t count = 0;
+  Py_buffer views[most];
+};
+
 /// The class of PyTorch's tensors, which says by its capsule `exchange` how to read one. False with a Python exception.
 bool useTensors(PyObject *tensorClass, PyObject *exchange);
 /// Classes whose instances give their memory by the buffer protocol, and by nothing that comes before it.
 bool useBufferClass(PyObject *bufferClass);
 
-/// What a tensor must be: for a kernel that knows its element type, or for Triton, whose signature has been checked.
-enum class Strictness { Array, Address };
-
-/// The bits of a value for a pointer, and where its memory is. False where the general way has to look at it; no Python
-/// exception is set.
-bool readPointer(PyObject *value, const Parameter &parameter, Strictness strictness, Place &place, uint64_t &bits);
+/// The bits of a value for a pointer, and where its memory is: of an array of the parameter's type, and of what Triton
+/// takes, whose signature has been checked. False where the general way has to look at it; no Python exception is set.
+bool readArray(PyObject *value, const Parameter &parameter, Place &place, Loans &loans, uint64_t &bits);
+bool readAddress(PyObject *value, Place &place, uint64_t &bits);
 /// The bits of a number. False likewise.
 bool readScalar(PyObject *value, const Parameter &parameter, uint64_t &bits);
 /// PyTorch's current stream of a GPU. False without an exception.

@@ -35,6 +35,16 @@ NEVER = """module {
 """
 
 
+TOUCH = """module {
+  tt.func public @touch(%out: !tt.ptr<i8>) {
+    %one = arith.constant 1 : i8
+    tt.store %out, %one : !tt.ptr<i8>
+    tt.return
+  }
+}
+"""
+
+
 class HostLaunches(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -97,6 +107,32 @@ class HostLaunches(unittest.TestCase):
             self.assertEqual(self.general, [] if _native.module else [(out, 1)])
         kernel[1](out, 0)
         self.assertEqual(out[0], 0)
+
+    @unittest.skipUnless(_native.module, "without the module heddle_launch")
+    def test_memory_stays_while_a_kernel_runs(self):
+        """Another thread resizes the bytearray whenever it can: not while a launch holds its memory."""
+        kernel, refused, stop = heddle.compile(TOUCH, target="host"), [], threading.Event()
+        data = bytearray(256)
+
+        def resize():
+            while not stop.is_set():
+                try:
+                    data.append(0)
+                    del data[256:]
+                except BufferError:
+                    refused.append(1)
+        thread = threading.Thread(target=resize)
+        thread.start()
+        try:
+            for _ in range(200):
+                if refused:
+                    break
+                kernel[64](data)
+        finally:
+            stop.set()
+            thread.join(60)
+        self.assertEqual(data[0], 1)
+        self.assertTrue(refused)
 
     def test_each_thread_has_its_stream(self):
         failures = []
