@@ -145,13 +145,14 @@ void HostStream::Queue::threadMain() {
 /// Runs commands until the stream closes; false when this thread has been replaced.
 bool HostStream::Queue::serve() {
   HostThread own;
-  std::optional<HostFaultScope> faults; // from launch to launch: installing the handlers takes a while
+  std::optional<HostFaultScope> faults; // until the thread sleeps: installing the handlers takes a while
   std::unique_lock lock(mutex);
   runner = std::this_thread::get_id();
   for (;;) {
     if (commands.empty() && !closing) {
       lock.unlock();
-      spinFor([&] { return hasCommands.load(std::memory_order_acquire) || closing; });
+      if (!spinFor([&] { return hasCommands.load(std::memory_order_acquire) || closing; }))
+        faults.reset();
       lock.lock();
     }
     changed.wait(lock, [&] { return closing || !commands.empty(); });
@@ -178,8 +179,6 @@ bool HostStream::Queue::serve() {
     if (thrown && !error)
       error = std::move(thrown);
     thrown = nullptr;
-    if (commands.empty())
-      faults.reset(); // before anyone is told
     noteState();
     if (commands.empty())
       changed.notify_all();
