@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What the Python package costs: import, first compilation, launches. With `--device cuda:0` also launches on PyTorch's tensors,
-by kernels of Heddle, operators, and `@triton.jit` functions with Heddle's backend and with Triton's own, in turns.
-docs/performance.md has the numbers."""
+by kernels of Heddle, operators, and `@triton.jit` functions with Heddle's backend and with Triton's own, in turns. Each line has
+the median of the rounds and the shortest: on a machine with other work the latter says more. docs/performance.md has the numbers."""
 import argparse
 import array
 import pathlib
@@ -14,6 +14,7 @@ DEVICE = parser.parse_args().device
 
 begin = time.perf_counter()
 import heddle  # noqa: E402
+from heddle import _native  # noqa: E402
 
 imported = time.perf_counter()
 heddle.version()
@@ -23,30 +24,49 @@ kernel = heddle.compile(TEXT, target="host" if DEVICE == "host" else "sm_90")
 compiled = time.perf_counter()
 print(f"import {1e3 * (imported - begin):.0f} ms, library {1e3 * (loaded - imported):.0f} ms, first compilation "
       f"{1e3 * (compiled - loaded):.0f} ms")
+print("launches by " + ("the module heddle_launch" if _native.module else "ctypes: there is no module heddle_launch"))
 
 
-def microseconds(count, actions, after=lambda: None):
-    """Of each action the median of 20 rounds, each call's share; the actions take turns."""
-    rounds = [[] for _ in actions]
-    for _ in range(20):
-        for action, times in zip(actions, rounds):
+def report(named, count, after=lambda: None, rounds=40):
+    """Prints of each action what one call takes until it returns. The actions take turns."""
+    taken = [[] for _ in named]
+    for _, action in named:
+        action()  # compiles and loads
+    after()
+    for _ in range(rounds):
+        for (_, action), times in zip(named, taken):
             start = time.perf_counter()
             for _ in range(count):
                 action()
             times.append(1e6 * (time.perf_counter() - start) / count)
             after()
-    return [statistics.median(times) for times in rounds]
+    for (name, _), times in zip(named, taken):
+        print(f"{name}: {statistics.median(times):.2f} us, shortest {min(times):.2f}")
 
 
 def on_host():
     x = array.array("f", [1.0]) * 64
     out = array.array("f", [0.0]) * 64
     launcher = kernel[1]
-    print(f"kernel[1](...) on arrays, to its end: {microseconds(500, [lambda: launcher(x, x, out, 64)])[0]:.1f} us")
+    named = [("kernel[1](...) on array.array, to its end", lambda: launcher(x, x, out, 64))]
+    try:
+        import numpy
+        n, m = numpy.ones(64, "f4"), numpy.empty(64, "f4")
+        named += [("kernel[1](...) on NumPy's arrays, to its end", lambda: launcher(n, n, m, 64)),
+                  ("numpy.add(..., out=)", lambda: numpy.add(n, n, out=m))]
+    except ImportError:
+        print("NumPy is not installed: its arrays are left out")
+    try:
+        import torch
+        t, u = torch.ones(64), torch.empty(64)
+        named += [("kernel[1](...) on PyTorch's tensors, to its end", lambda: launcher(t, t, u, 64)),
+                  ("torch.add(..., out=)", lambda: torch.add(t, t, out=u))]
+    except (ImportError, OSError):
+        print("PyTorch is not installed: its tensors are left out")
+    report(named, 100)
     device = heddle.Device("host")
     a, stream = device.buffer(x), device.stream()
-    queued, = microseconds(100, [lambda: stream.launch(kernel, 1, a, a, a, 64)], stream.synchronize)
-    print(f"Stream.launch, returns at once: {queued:.1f} us")
+    report([("Stream.launch, returns at once", lambda: stream.launch(kernel, 1, a, a, a, 64))], 50, stream.synchronize)
 
 
 def triton_launches(x, out):
@@ -85,7 +105,8 @@ def on_gpu():
     stream = heddle.Device(DEVICE).stream()
     a = heddle.Device(DEVICE).buffer(256)
     rows = torch.ones(64, 64, device=DEVICE)
-    named = [("kernel[1](...) on tensors", lambda: launcher(x, x, out, 64)),
+    named = [("kernel[1](...) on tensors", lambda: kernel[1](x, x, out, 64)),
+             ("the same, kernel[1] kept", lambda: launcher(x, x, out, 64)),
              ("Stream.launch on buffers", lambda: stream.launch(kernel, 1, a, a, a, 64)),
              ("torch.ops.heddle.amax", lambda: torch.ops.heddle.amax(rows)),
              ("torch.add(..., out=)", lambda: torch.add(x, x, out=out)),
@@ -94,11 +115,7 @@ def on_gpu():
         named += triton_launches(x, out)
     except ImportError:
         print("Triton is not installed: its launches are left out")
-    for _, action in named:
-        action()  # compiles and loads
-    torch.cuda.synchronize()
-    for (name, _), time_us in zip(named, microseconds(200, [action for _, action in named], torch.cuda.synchronize)):
-        print(f"{name}, returns at once: {time_us:.1f} us")
+    report([(name + ", returns at once", action) for name, action in named], 200, torch.cuda.synchronize)
 
 
 if DEVICE == "host":

@@ -101,13 +101,19 @@ void *addHandle(HandleKind kind, std::shared_ptr<void> object) {
 }
 
 std::shared_ptr<void> findHandle(const void *handle, HandleKind kind, const char *parameter) {
+  if (std::shared_ptr<void> object = findHandleIfAny(handle, kind))
+    return object;
   requirePointer(handle, parameter, article(wordOf(kind)).c_str());
   Table &table = Table::shared();
   std::shared_lock lock(table.mutex);
+  throw noSuchHandle(table, handle, &kind, parameter);
+}
+
+std::shared_ptr<void> findHandleIfAny(const void *handle, HandleKind kind) {
+  Table &table = Table::shared();
+  std::shared_lock lock(table.mutex);
   auto found = table.entries.find(numberOf(handle));
-  if (found == table.entries.end() || found->second.kind != kind)
-    throw noSuchHandle(table, handle, &kind, parameter);
-  return found->second.object;
+  return found == table.entries.end() || found->second.kind != kind ? nullptr : found->second.object;
 }
 
 void removeHandle(const void *handle) {

@@ -70,6 +70,8 @@ struct TextObject {
 void *addHandle(HandleKind kind, std::shared_ptr<void> object);
 /// The object. Throws Error{Input} for a number that is no handle of this kind; `parameter` names it in the message.
 std::shared_ptr<void> findHandle(const void *handle, HandleKind kind, const char *parameter);
+/// The same, or null: for callers whose name of the parameter takes long to make.
+std::shared_ptr<void> findHandleIfAny(const void *handle, HandleKind kind);
 /// Lets the object go; null is allowed. Throws as findHandle.
 void removeHandle(const void *handle);
 

@@ -31,7 +31,10 @@ using BufferList = std::vector<std::shared_ptr<BufferObject>>;
 
 /// Appends the buffer to `held`. Throws Error{Input} for one that is not of the stream's device.
 DeviceAddress readBuffer(uint64_t bits, size_t index, const Device &device, BufferList &held) {
-  auto object = find<BufferObject>(reinterpret_cast<const void *>(bits), fmt::format("values[{}]", index).c_str());
+  auto handle = reinterpret_cast<const void *>(bits);
+  auto object = std::static_pointer_cast<BufferObject>(findHandleIfAny(handle, HandleKind::Buffer));
+  if (!object)
+    object = find<BufferObject>(handle, fmt::format("values[{}]", index).c_str()); // throws
   const Device *owner = object->buffer.device();
   if (owner && owner != &device && owner->name() != device.name())
     throw inputError(

@@ -55,15 +55,20 @@ void checkCount(const Launch &launch) {
                    notes);
 }
 
+/// For messages alone: it takes longer than the checks.
+std::string nameOf(const Launch &launch, const PackageArgument &argument) {
+  return fmt::format("kernel `{}`: argument `{}`", launch.kernel.package().kernel, argument.name);
+}
+
 /// `wanted.divisibility` is at least 1.
-void checkDivisibility(const std::string &where, const PackageArgument &wanted, uint64_t value) {
+void checkDivisibility(const Launch &launch, const PackageArgument &wanted, uint64_t value) {
   if (wanted.divisibility <= 1)
     return;
   if (wanted.pointer) {
     if (value % uint64_t(wanted.divisibility) != 0)
       throw inputError(
-          fmt::format("{}: address {:#x} is not a multiple of {} bytes, as the kernel was compiled to expect", where,
-                      value, wanted.divisibility));
+          fmt::format("{}: address {:#x} is not a multiple of {} bytes, as the kernel was compiled to expect",
+                      nameOf(launch, wanted), value, wanted.divisibility));
     return;
   }
   auto type = findElementType(wanted.type);
@@ -71,16 +76,15 @@ void checkDivisibility(const std::string &where, const PackageArgument &wanted, 
     return;
   int64_t number = loadInt(*type, &value);
   if (number % wanted.divisibility != 0)
-    throw inputError(fmt::format("{}: {} is not a multiple of {}, as the kernel was compiled to expect", where, number,
-                                 wanted.divisibility));
+    throw inputError(fmt::format("{}: {} is not a multiple of {}, as the kernel was compiled to expect",
+                                 nameOf(launch, wanted), number, wanted.divisibility));
 }
 
 void checkArgument(const Launch &launch, size_t index) {
   const PackageArgument &wanted = launch.kernel.arguments()[index];
   bool pointer = std::holds_alternative<DeviceAddress>(launch.arguments[index]);
-  std::string where = fmt::format("kernel `{}`: argument `{}`", launch.kernel.package().kernel, wanted.name);
   if (pointer != wanted.pointer)
-    throw inputError(fmt::format("{} is a {}, and a {} was given", where,
+    throw inputError(fmt::format("{} is a {}, and a {} was given", nameOf(launch, wanted),
                                  wanted.pointer ? "pointer to " + wanted.type : "scalar of type " + wanted.type,
                                  pointer ? "buffer" : "scalar"));
   uint64_t value = valueOf(launch.arguments[index]);
@@ -88,9 +92,9 @@ void checkArgument(const Launch &launch, size_t index) {
     if (auto type = findElementType(wanted.type)) {
       int bits = *type == ElementType::I1 ? 1 : int(8 * elementSizeBytes(*type));
       if (bits < 64 && value >> bits)
-        throw inputError(fmt::format("{}: bits {:#x} are wider than {}", where, value, wanted.type));
+        throw inputError(fmt::format("{}: bits {:#x} are wider than {}", nameOf(launch, wanted), value, wanted.type));
     }
-  checkDivisibility(where, wanted, value);
+  checkDivisibility(launch, wanted, value);
 }
 
 } // namespace
@@ -107,6 +111,7 @@ void checkLaunch(const Launch &launch) {
 
 std::vector<uint64_t> argumentSlots(const Launch &launch) {
   std::vector<uint64_t> slots;
+  slots.reserve(launch.arguments.size() + 1); // a driver adds one
   for (const LaunchArgument &argument : launch.arguments)
     slots.push_back(valueOf(argument));
   return slots;

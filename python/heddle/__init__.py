@@ -9,10 +9,12 @@
 Importing it loads no library: that happens at the first use."""
 from . import collectives, library
 from ._arrays import Array, element_type, empty, rand, zeros
-from ._kernel import Argument, Buffer, Device, Event, Graph, Kernel, Stream, Timing, compile, load, set_print
+from ._device import Buffer, Device, Event, Graph, Stream, Timing, set_print
+from ._kernel import Kernel, compile, load
 from ._library import DeviceError, Error, InputError, InternalError, WrongResult, include_dir, library_path, version
 from ._report import (CheckReport, Finding, Inspection, ModuleRun, Mutation, Simulation, check, doctor, inspect, mutate,
                       run, simulate)
+from ._values import Argument
 
 __all__ = ["Argument", "Array", "Buffer", "CheckReport", "Device", "DeviceError", "Error", "Event", "Finding",
            "Graph", "InputError", "Inspection", "InternalError", "Kernel", "ModuleRun", "Mutation", "Simulation",

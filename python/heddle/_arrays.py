@@ -5,8 +5,9 @@ from __future__ import annotations
 import ctypes
 import struct
 import sys
-from typing import Any, FrozenSet, Iterable, NamedTuple, Optional, Sequence, Tuple, Union
+from typing import Any, FrozenSet, Iterable, List, NamedTuple, Optional, Sequence, Tuple, Union
 
+from . import _native
 from ._library import InputError, c_text, library
 
 # Element types by Heddle's (MLIR's) name: bytes, typestr of the array interface, format of `struct`, other names.
@@ -69,6 +70,16 @@ def agrees(declared: str, given: str) -> bool:
         return True  # bit patterns, where an array library lacks the type
     integers = ("i", "ui")
     return declared.rstrip("0123456789") in integers and given.rstrip("0123456789") in integers
+
+
+def dlpack_types(declared: str) -> Tuple[Tuple[int, int], ...]:
+    """DLPack's element types, code and bits, that may stand for a pointer to `declared`."""
+    return tuple(each for each, name in _DL_TYPES.items() if agrees(declared, name))
+
+
+def formats(declared: str) -> List[str]:
+    """The formats of the buffer protocol that may."""
+    return [each for each, name in _BY_FORMAT.items() if agrees(declared, name)]
 
 
 def torch_dtypes(declared: str) -> FrozenSet[Any]:
@@ -412,6 +423,7 @@ class TorchTools:
         raw = getattr(torch._C, "_cuda_getCurrentRawStream", None)
         self.raw_stream: Any = raw or (lambda index: torch.cuda.current_stream(index).cuda_stream)
         self.gpu = "hip" if torch.version.hip else "cuda"
+        _native.use_torch(torch.Tensor)
 
     def is_plain(self, value: Any) -> bool:
         """A dense tensor of a GPU, of no class that overrides operations."""

@@ -14,8 +14,9 @@ import weakref
 from typing import Any, Callable, Dict, Iterator, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._arrays import Array, memory_of, npy_bytes, read_npy
-from ._kernel import Grid, Kernel, Source, compile, grid_of, is_text
+from ._kernel import Kernel, Source, compile, is_text
 from ._library import DeviceError, InputError, InternalError, ProgressFunction, WrongResult, library, strings
+from ._values import Grid, grid_of
 
 Progress = Callable[[int, int], Any]
 _KINDS = {1: WrongResult, 2: InputError, 3: DeviceError, 70: InternalError}

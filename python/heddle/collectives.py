@@ -18,7 +18,7 @@ import threading
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 from ._arrays import Array, Memory, count_of, element_type, memory_of, size_of, torch_stream
-from ._kernel import Device
+from ._device import Device
 from ._library import (AllGatherFunction, CollectivePlan, CollectiveRequest, CommunicatorOptions, Error, Handle, InputError,
                        c_text, find_built, library)
 from ._windows import Window

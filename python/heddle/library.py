@@ -19,9 +19,11 @@ from types import SimpleNamespace
 from typing import Any, Callable, Dict, Iterable, List, Mapping, Optional, Sequence, Tuple, Union
 
 from ._arrays import (Array, Memory, TorchTools, count_of, element_type, empty, memory_of, size_of, torch_dtype, torch_tools)
-from ._kernel import Device, Kernel, _ADDRESS, _SCALAR, device_of, launch_options, load, scalar_bits
+from ._device import Device, device_of
+from ._kernel import Kernel, load
 from ._library import InputError
 from ._report import report
+from ._values import ADDRESS, SCALAR, launch_options, scalar_bits
 
 _BITS = {"ui16": "bf16", "ui8": "f8E4M3FN"}  # what NumPy has no type for
 _BYTES = ("b", "scales")  # inputs whose bytes are numbers
@@ -134,8 +136,8 @@ class Prepared:
                              ["prepare it for these, or use heddle.library.call"])
         return self._launch(inputs)
 
-    def launch_on_gpu(self, tensors: Dict[str, Any]) -> SimpleNamespace:
-        """The launches for plain tensors of one GPU, of the prepared types, shapes and strides."""
+    def launch_on_gpu(self, tensors: Dict[str, Any]) -> Dict[str, Any]:
+        """The launches for plain tensors of one GPU, of the prepared types, shapes and strides; the results by name."""
         tools = torch_tools()
         gpu = next(iter(tensors.values())).get_device()
         if self._gpu is None:
@@ -147,21 +149,23 @@ class Prepared:
             tensor = made[name] = tools.empty(shape, dtype=dtype, device=place)
             addresses[name] = tensor.data_ptr()
         stream = device.stream_over(tools.raw_stream(gpu))
-        for kernel, loaded, options, arguments in steps:
+        for kernel, loaded, grid, kinds, values in steps:
             if kernel is None:
-                _fill(made[loaded], options)
+                _fill(made[loaded], values)
                 continue
-            flat: List[int] = []
-            for kind, value in arguments:
-                flat += kind, 0, value if kind == _SCALAR else addresses[value]
-            status = kernel._library.launch(stream, loaded, options, kernel._pack_values(*flat), len(arguments))
+            bits = tuple([value if type(value) is int else addresses[value] for value in values])
+            if kernel._plan is not None and kernel._plan.on_values(stream.value or 0, loaded.value or 0, grid, bits):
+                continue
+            flat = [each for kind, value in zip(kinds, bits) for each in (kind, 0, value)]
+            status = kernel._library.launch(stream, loaded, launch_options(grid, 0.0, False), kernel._pack_values(*flat), len(bits))
             if status:
                 raise kernel._library.error(status)
-        return SimpleNamespace(**{name: made[name] for name in self.plan["results"]})
+        return {name: made[name] for name in self.plan["results"]}
 
     def _for_gpu(self, gpu: int, tools: TorchTools) -> Tuple[Device, List[Any], List[Any]]:
-        """The device; of each array that is made its name, type, shape and place; of each step its kernel, options and
-        arguments, or None, the array that is filled and the byte."""
+        """The device; of each array that is made its name, type, shape and place; of each step its kernel, this one's handle
+        there, the grid, and kinds and values of the arguments: bits, or the names of arrays. Of a step that fills there is no
+        kernel, but the array's name and the byte."""
         place = tools.device(f"cuda:{gpu}")
         makes = [(name, torch_dtype(array["type"]), tuple(array["shape"]), place)
                  for part in ("results", "temporaries") for name, array in self.plan[part].items()]
@@ -169,11 +173,12 @@ class Prepared:
         device = device_of(f"{tools.gpu}:{gpu}")
         for step, kernel in zip(self.plan["steps"], self._kernels):
             if kernel is None:
-                steps.append((None, step["fill"], step["byte"], None))
+                steps.append((None, step["fill"], None, None, step["byte"]))
                 continue
-            arguments = [(_ADDRESS, value) if isinstance(value, str) else (_SCALAR, scalar_bits(kernel.name, argument, value))
-                         for argument, value in zip(kernel.arguments, step["arguments"])]
-            steps.append((kernel, kernel.on_gpu(gpu, tools)[1], launch_options(step["grid"], 0.0, False), arguments))
+            kinds = [ADDRESS if isinstance(value, str) else SCALAR for value in step["arguments"]]
+            values = [value if isinstance(value, str) else scalar_bits(kernel.name, argument, value)
+                      for argument, value in zip(kernel.arguments, step["arguments"])]
+            steps.append((kernel, kernel.on_gpu(gpu, tools)[1], tuple(step["grid"]), kinds, values))
         return device, makes, steps
 
     def _launch(self, inputs: Dict[str, _Input]) -> SimpleNamespace:
@@ -236,6 +241,11 @@ _prepared_on_gpus: Dict[Any, Prepared] = {}  # the same, by _quick_key
 def call(name: str, tuned: bool = False, **arguments: Any) -> SimpleNamespace:
     """The results of a kernel, by name. It is compiled at the first call for its types, shapes, strides and options, and
     kept as long as the process. `tuned` is that of `prepare`."""
+    return SimpleNamespace(**call_of(name, tuned, arguments))
+
+
+def call_of(name: str, tuned: bool, arguments: Mapping[str, Any]) -> Dict[str, Any]:
+    """`call`, with the arguments and the results as dictionaries."""
     quick = _quick_key(name, tuned, arguments)
     prepared = None if quick is None else _prepared_on_gpus.get(quick[0])
     if prepared is not None:
@@ -246,7 +256,7 @@ def call(name: str, tuned: bool = False, **arguments: Any) -> SimpleNamespace:
         prepared = _prepared[key] = prepare(name, tuned=tuned, **arguments)
     if quick is not None:
         _prepared_on_gpus[quick[0]] = prepared
-    return prepared(**{key: value for key, value in arguments.items() if _is_array(key, value)})
+    return vars(prepared(**{key: value for key, value in arguments.items() if _is_array(key, value)}))
 
 
 def _quick_key(name: str, tuned: bool, arguments: Mapping[str, Any]) -> Optional[Tuple[Any, Dict[str, Any]]]:

@@ -76,6 +76,16 @@ void waitForTheDevice(const char *symbol) {
     }
 }
 
+StreamHandle &streamOf(Stream stream) {
+  static std::map<int, StreamHandle *> defaults; // for good
+  if (stream)
+    return *stream;
+  StreamHandle *&own = defaults[currentDevice()];
+  if (!own)
+    own = new StreamHandle;
+  return *own;
+}
+
 size_t &stackLimit(int device) {
   return state().stackLimits.try_emplace(device, 1024).first->second;
 }
@@ -204,6 +214,7 @@ Result streamQuery(Stream stream) {
 Result streamGetCaptureInfo(Stream stream, int *status, unsigned long long *id, cuda::Graph *graph, const void ***nodes,
                             const void **, size_t *count) {
   ENTER(streamGetCaptureInfo);
+  stream = &streamOf(stream);
   if (graph) {
     stream->graph.graph = stream->capture;
     *graph = &stream->graph;

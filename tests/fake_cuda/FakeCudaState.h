@@ -129,9 +129,12 @@ Result allocateInFile(Address *address, size_t bytes);
 /// One more, or one less.
 Result countReservation(int by);
 
+/// The stream, or the default one of the current device.
+StreamHandle &streamOf(Stream stream);
+
 template <typename Work>
 Result enqueue(const char *, Stream stream, Work work) {
-  work(*stream);
+  work(streamOf(stream));
   return result::success;
 }
 

@@ -2,6 +2,8 @@
 // The fake libcuda: compiled text, functions, and kernels, of which a few do something.
 #include "binary/LaunchRecord.h"
 #include "tests/fake_cuda/FakeCudaState.h"
+#include <string>
+#include <utility>
 
 namespace heddle::fake {
 namespace {
@@ -50,14 +52,16 @@ Result launch(const char *symbol, Function function, FakeLaunch launch, Stream s
     return result::invalidValue;
   if (launch.cooperative && blocks > uint64_t(control.blocksPerMultiprocessor) * uint64_t(control.multiprocessors))
     return result::cooperativeTooLarge;
-  if (size_t(function->localBytes) > stackLimit(stream->device)) {
+  StreamHandle &queue = streamOf(stream);
+  if (size_t(function->localBytes) > stackLimit(queue.device)) {
     waitForTheDevice(symbol);
-    stackLimit(stream->device) = size_t(function->localBytes);
+    stackLimit(queue.device) = size_t(function->localBytes);
   }
   launch.entry = function->entry;
+  launch.stream = stream;
   for (size_t i = 0; i < function->sizes.size(); ++i)
     launch.parameters.emplace_back(static_cast<const char *>(parameters[i]), function->sizes[i]);
-  stream->hostFunction([launch] { runKernel(launch); });
+  queue.hostFunction([launch] { runKernel(launch); });
   return result::success;
 }
 
@@ -86,6 +90,42 @@ std::unique_ptr<FunctionHandle> findFunction(gpu::Module module, const std::stri
       function->staticBytes = std::atoi(text.c_str() + bracket + 1);
   return function;
 }
+
+// ---- For tests in Python ----
+
+extern "C" {
+
+/// A line for each launch since the last call: entry, grid, block, bytes of shared memory, whether it is cooperative,
+/// the stream's address, and each parameter's bytes in hexadecimal digits, memory order.
+__attribute__((visibility("default"))) const char *fakeCudaLaunches() {
+  static std::string text;
+  std::lock_guard lock(state().mutex);
+  text.clear();
+  for (const FakeLaunch &each : std::exchange(state().control.launches, {})) {
+    text += each.entry;
+    for (unsigned number : {each.grid[0], each.grid[1], each.grid[2], each.block[0], each.block[1], each.block[2],
+                            each.sharedBytes, unsigned(each.cooperative)})
+      text += ' ' + std::to_string(number);
+    text += ' ' + std::to_string(reinterpret_cast<uint64_t>(each.stream));
+    for (const std::string &parameter : each.parameters) {
+      text += ' ';
+      for (unsigned char byte : parameter) {
+        text += "0123456789abcdef"[byte >> 4];
+        text += "0123456789abcdef"[byte & 15];
+      }
+    }
+    text += '\n';
+  }
+  return text.c_str();
+}
+
+/// The `call`-th call of the entry point from now on gives `result`.
+__attribute__((visibility("default"))) void fakeCudaFail(const char *entry, int call, int result) {
+  std::lock_guard lock(state().mutex);
+  state().control.failures[entry] = {call, result};
+}
+
+} // extern "C"
 
 extern "C" {
 

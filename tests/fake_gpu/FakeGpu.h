@@ -16,6 +16,7 @@ struct FakeLaunch {
   bool cooperative = false;
   bool dependent = false;
   std::vector<std::string> parameters = {}; ///< the bytes of each
+  const void *stream = nullptr;
 };
 
 struct FakeGpu {

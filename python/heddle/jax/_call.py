@@ -13,8 +13,11 @@ import jax
 import numpy
 
 from .._arrays import agrees, element_type
-from .._kernel import Grid, Kernel, compile, device_kind, device_of, grid_of, load, scalar_bits
+from .._device import device_of
+from .._kernel import Kernel, compile, load
+from .._launcher import device_kind
 from .._library import InputError, library
+from .._values import Grid, grid_of, scalar_bits
 
 _TARGET = "heddle_launch"
 _OPERAND, _RESULT, _BITS, _NO_POINTER = range(4)

@@ -10,8 +10,10 @@ import torch
 
 from .. import library
 from .._arrays import torch_place
-from .._kernel import Argument, Kernel, compile, device_of, load
+from .._device import device_of
+from .._kernel import Kernel, compile, load
 from .._library import InputError
+from .._values import Argument
 
 _SIGNATURE = {torch.float64: "*fp64", torch.float32: "*fp32", torch.float16: "*fp16", torch.bfloat16: "*bf16",
               torch.int64: "*i64", torch.int32: "*i32", torch.int16: "*i16", torch.int8: "*i8", torch.uint8: "*u8",

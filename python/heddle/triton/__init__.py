@@ -12,7 +12,11 @@ import contextlib
 import threading
 from typing import Any, Iterator, List, Optional
 
-_checking = threading.local()
+class _Checking(threading.local):
+    state: Any = None  # of `checking()`
+
+
+_checking = _Checking()
 
 
 class _ElementType(str):
@@ -110,7 +114,7 @@ def checking(target: Optional[str] = None, **options: Any) -> Iterator[List[Any]
     """In the block each launch is also checked, before it runs, with the contents of its tensors: a list of
     heddle.CheckReport. `target` is the AMD chip for which kernels of the host are compiled for that, gfx950 unless given;
     `options` are those of heddle.check."""
-    before = getattr(_checking, "state", None)
+    before = _checking.state
     reports: List[Any] = []
     _checking.state = (target, options, reports)
     try:

@@ -27,6 +27,7 @@ struct Parameters {
   Parameters(const Launch &launch, uint64_t record, std::vector<TensorMapParameter> tensorMaps)
       : slots(argumentSlots(launch)), maps(std::move(tensorMaps)) {
     slots.push_back(record);
+    pointers.reserve(slots.size());
     for (uint64_t &slot : slots)
       pointers.push_back(&slot);
     for (TensorMapParameter &map : maps)
@@ -179,8 +180,9 @@ void GpuStream::launch(const Launch &launch) {
   Parameters parameters(launch, reports ? clearRecord() : 0, std::move(maps));
   {
     auto admitted = gpu.gate.admit();
-    gpu.api.check(fmt::format("{}: kernel `{}`", gpu.name, module->package().kernel),
-                  module->launch(launch, handle, parameters.pointers.data(), work().leavesRoom));
+    GpuResult done = module->launch(launch, handle, parameters.pointers.data(), work().leavesRoom);
+    if (done.result) // the text takes as long as the rest of a launch
+      gpu.api.check(fmt::format("{}: kernel `{}`", gpu.name, module->package().kernel), done);
     work().leavesRoom = module->leavesRoom(launch);
   }
   work().objects.insert(module);

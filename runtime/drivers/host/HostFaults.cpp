@@ -95,9 +95,9 @@ HostFaultScope::~HostFaultScope() {
     return;
   for (size_t i = 0; i < signals.size(); ++i) {
     struct sigaction current;
-    ::sigaction(signals[i], nullptr, &current);
-    if (isOurs(current)) // else someone chained onto ours
-      ::sigaction(signals[i], &previous[i], nullptr);
+    ::sigaction(signals[i], &previous[i], &current); // one call, as every small launch makes it
+    if (!isOurs(current))                            // someone chained onto ours
+      ::sigaction(signals[i], &current, nullptr);
   }
 }
 

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstring>
 #include <fmt/format.h>
-#include <sched.h>
 #include <semaphore>
 
 namespace heddle {
@@ -24,18 +23,6 @@ double graceOf(double seconds) {
 
 std::chrono::steady_clock::duration durationOf(double seconds) {
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(seconds));
-}
-
-/// Waking a sleeping thread takes longer than a small launch, so a thread yields for a while before it sleeps.
-template <typename Condition>
-bool spinFor(Condition condition) {
-  auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() >= end)
-      return false;
-    ::sched_yield();
-  }
-  return true;
 }
 
 } // namespace

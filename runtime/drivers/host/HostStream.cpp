@@ -8,6 +8,7 @@
 #include "runtime/drivers/host/HostThreads.h"
 #include "support/Error.h"
 #include "support/Knobs.h"
+#include <atomic>
 #include <cmath>
 #include <cstring>
 #include <deque>
@@ -89,6 +90,7 @@ struct HostStream::Queue : std::enable_shared_from_this<Queue> {
   void startThread();
   void threadMain();
   bool serve();
+  void noteState();
   void replaceThread(std::exception_ptr launchError);
   void giveUpCommands(const Error &reason);
 
@@ -97,10 +99,14 @@ struct HostStream::Queue : std::enable_shared_from_this<Queue> {
   std::condition_variable changed; ///< work came, all work is done, or the thread has ended
   std::deque<Command> commands;
   bool busy = false;
-  bool closing = false;
+  std::atomic<bool> closing = false;
   bool hasThread = false;
   std::thread::id runner;
   std::exception_ptr error;
+
+  // For looks without the mutex.
+  std::atomic<bool> hasCommands = false; ///< that no thread has taken
+  std::atomic<bool> isIdle = true;       ///< no commands, and not busy
 };
 
 /// Called with the mutex held. The thread comes first: a command without a thread would be waited for for ever.
@@ -108,7 +114,14 @@ void HostStream::Queue::push(Command command) {
   if (!hasThread)
     startThread();
   commands.push_back(std::move(command));
+  noteState();
   changed.notify_all();
+}
+
+/// Called with the mutex held, after a change of `commands` or `busy`.
+void HostStream::Queue::noteState() {
+  hasCommands.store(!commands.empty(), std::memory_order_release);
+  isIdle.store(commands.empty() && !busy, std::memory_order_release);
 }
 
 void HostStream::Queue::startThread() {
@@ -132,10 +145,16 @@ void HostStream::Queue::threadMain() {
 /// Runs commands until the stream closes; false when this thread has been replaced.
 bool HostStream::Queue::serve() {
   HostThread own;
-  std::optional<HostFaultScope> faults; // from launch to launch: installing the handlers takes a while
+  std::optional<HostFaultScope> faults; // until the thread sleeps: installing the handlers takes a while
   std::unique_lock lock(mutex);
   runner = std::this_thread::get_id();
   for (;;) {
+    if (commands.empty() && !closing) {
+      lock.unlock();
+      if (!spinFor([&] { return hasCommands.load(std::memory_order_acquire) || closing; }))
+        faults.reset();
+      lock.lock();
+    }
     changed.wait(lock, [&] { return closing || !commands.empty(); });
     if (commands.empty())
       return true;
@@ -143,6 +162,7 @@ bool HostStream::Queue::serve() {
     commands.pop_front();
     bool skipped = error && (command.kind == Kind::Work || command.kind == Kind::Launch);
     busy = true;
+    noteState();
     lock.unlock();
     if (command.kind == Kind::Launch && !faults)
       faults.emplace();
@@ -159,10 +179,9 @@ bool HostStream::Queue::serve() {
     if (thrown && !error)
       error = std::move(thrown);
     thrown = nullptr;
-    if (commands.empty()) {
-      faults.reset();
+    noteState();
+    if (commands.empty())
       changed.notify_all();
-    }
   }
 }
 
@@ -180,6 +199,7 @@ void HostStream::Queue::replaceThread(std::exception_ptr launchError) {
   } catch (const Error &reason) {
     giveUpCommands(reason);
   }
+  noteState();
   changed.notify_all();
 }
 
@@ -233,6 +253,11 @@ void HostStream::synchronize() {
   std::unique_lock lock(queue->mutex);
   if (queue->runner == std::this_thread::get_id())
     throw inputError("a host function waits for its own stream");
+  if (!queue->isIdle) {
+    lock.unlock();
+    spinFor([&] { return queue->isIdle.load(std::memory_order_acquire); });
+    lock.lock();
+  }
   queue->changed.wait(lock, [&] { return queue->commands.empty() && !queue->busy; });
   if (auto thrown = std::exchange(queue->error, nullptr))
     std::rethrow_exception(thrown);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Starting the host driver's threads, in one place, so that a test can let the system run out of them.
+// Starting the host driver's threads, in one place, so that a test can let the system run out of them; and short waits.
 #pragma once
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
+#include <sched.h>
 #include <string>
 
 namespace heddle {
@@ -26,6 +28,19 @@ int processThreadCount();
 
 /// For tests: how many threads may still start; negative is any number.
 extern std::atomic<int> startableHostThreads;
+
+/// Waking a sleeping thread takes longer than a small launch, so a thread yields for a while before it sleeps. False
+/// when the condition has not come in that time.
+template <typename Condition>
+bool spinFor(Condition condition) {
+  auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(50);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() >= end)
+      return false;
+    ::sched_yield();
+  }
+  return true;
+}
 
 /// Enough for the kernels and for user code: HostStream and the pool.
 inline constexpr size_t hostThreadStackBytes = size_t(8) << 20;

@@ -12,26 +12,29 @@ from typing import Any, Dict, Iterator, List, NamedTuple, Optional, Sequence, Tu
 from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
+from ... import _native
 from ..._arrays import torch_tools
-from ..._kernel import device_of, finish, launch_options, load, print_to_stdout, quick_bits
+from ..._device import device_of, print_to_stdout
+from ..._kernel import load
 from ..._library import InputError
+from ..._values import ADDRESS, SCALAR, finish, launch_options, quick_bits
 from .. import _checking
-
-_SCALAR, _ADDRESS = 0, 1
 
 
 class KernelError(InputError, RuntimeError):
     """What a kernel reports of a launch: a failed assertion, an access out of bounds. Triton's own drivers raise RuntimeError."""
 
 
+def _kernel_error(problem: InputError) -> KernelError:
+    return problem if isinstance(problem, KernelError) else KernelError(problem.message, problem.notes)
+
+
 @contextlib.contextmanager
 def _kernel_errors() -> Iterator[None]:
     try:
         yield
-    except KernelError:
-        raise
     except InputError as problem:
-        raise KernelError(problem.message, problem.notes) from None
+        raise _kernel_error(problem) from None
 
 
 class _Range(NamedTuple):
@@ -130,14 +133,25 @@ class HeddleLauncher:
         self.prints = "tt.print " in self.text
         self.has_layouts = "ttg.target" in self.text
         self.asserts = "tt.assert " in self.text
+        # Whether a launch may take the quick way, of the module heddle_launch, once the general one has bound it.
+        self.quick = self.kept is not None and not self.prints and not self.asserts
 
     def __call__(self, x: int, y: int, z: int, stream: Any, kernel: Any, packed: Any, launch_metadata: Any, enter_hook: Any,
                  exit_hook: Any, *arguments: Any) -> None:
-        if enter_hook is not None:
+        if enter_hook is not None and getattr(enter_hook, "calls", True):
             enter_hook(launch_metadata)
         if x * y * z > 0:
+            plan = kernel.plan
+            if self.quick and plan is not None and _checking.state is None:
+                try:
+                    if plan.on_addresses(stream, x, y, z, arguments):
+                        if exit_hook is not None and getattr(exit_hook, "calls", True):
+                            exit_hook(launch_metadata)
+                        return
+                except InputError as problem:
+                    raise _kernel_error(problem) from None
             values = _flat(self.signature, arguments, [], self.has_layouts) if self.kept is None else [arguments[i] for i in self.kept]
-            if kernel.number is not None and not self.prints and getattr(_checking, "state", None) is None:
+            if kernel.number is not None and not self.prints and _checking.state is None:
                 self._launch_on_gpu(kernel, (x, y, z), stream, values)
             else:
                 self.launch(kernel, (x, y, z), stream, values)
@@ -157,7 +171,11 @@ class HeddleLauncher:
             stream = device.default_stream()
             call = self._call(loaded, stream, grid, values, _address)
             with _kernel_errors():
-                return finish(stream, kernel._library.launch, *call)
+                finish(stream, kernel._library.launch, *call)
+            if self.quick:
+                _native.bind_host(loaded.plan, device._streams, call[1])
+                self._keep(loaded)
+            return
         self._launch_on_gpu(loaded, grid, raw_stream, values)
 
     def _call(self, loaded: "_Loaded", stream: Any, grid: Tuple[int, int, int], values: List[Any], address: Any) -> Tuple:
@@ -165,9 +183,9 @@ class HeddleLauncher:
         kernel, flat = loaded.kernel, []
         for argument, bounds, value in zip(kernel.arguments, kernel._ranges, values):
             if bounds is None:
-                flat += _ADDRESS, 0, address(value)
+                flat += ADDRESS, 0, address(value)
             else:
-                flat += _SCALAR, 0, _scalar(kernel.name, argument, bounds, value)
+                flat += SCALAR, 0, _scalar(kernel.name, argument, bounds, value)
         return (stream, kernel.on(loaded.device), launch_options(grid, 0.0, self.cooperative), kernel._pack_values(*flat),
                 len(values))
 
@@ -221,9 +239,17 @@ class HeddleLauncher:
         if status:
             with _kernel_errors():
                 raise lib.error(status)
+        if self.quick:
+            _native.bind_gpu(loaded.plan, loaded.device.name.partition(":")[0], number, raw_stream, stream, loaded.kernel.on(loaded.device))
+            self._keep(loaded)
+
+    def _keep(self, loaded: "_Loaded") -> None:
+        torch_tools()  # tells the module of tensors
+        if loaded.plan is not None:
+            loaded.plan.keep(loaded.kind, loaded.number or 0, self.cooperative, tuple(self.kept))  # type: ignore[arg-type]
 
     def _check(self, loaded: "_Loaded", grid: Tuple[int, int, int], values: List[Any]) -> None:
-        state = getattr(_checking, "state", None)
+        state = _checking.state
         if state is None:
             return
         from ..._report import check
@@ -270,6 +296,8 @@ class _Loaded:
         self.kernel, self.device = kernel, device
         kind, _, number = device.name.partition(":")
         self.number = int(number or 0) if kind in ("cuda", "hip") else None  # PyTorch's, of a GPU
+        self.kind = _native.KINDS.get(kind, 0)
+        self.plan = kernel._plan if self.kind else None
 
 
 def _current(name: str) -> str:
