@@ -147,7 +147,8 @@ def tma_copy(kind, rows, columns, before, to_bits=lambda values: values):
             seen = x[max(row, 0) : row + rows, max(column, 0) : column + columns]
             r, c = max(-row, 0), max(-column, 0)
             raw[block, r : r + seen.shape[0], c : c + seen.shape[1]] = seen
-            y[max(row, 0) : row + rows, max(column, 0) : column + columns] = seen + seen
+            moved = y[row + before : row + before + rows, column + before : column + before + columns]
+            moved[...] = 2 * raw[block, : moved.shape[0], : moved.shape[1]]
         x, y, raw = to_bits(x), to_bits(y), to_bits(raw)
         return (2, 2), dict(x=Descriptor(x), y=Descriptor(np.zeros_like(y)), raw=np.zeros_like(raw)), dict(y=y, raw=raw), 0
 

@@ -95,8 +95,9 @@ LogicalResult MemDescType::verify(function_ref<InFlightDiagnostic()> emitError, 
     int64_t bits = element.getIntOrFloatBitWidth(), columns = nvmma.getTransposed() ? tile.front() : tile.back();
     int64_t least = rank == 1 ? 1 : std::max<int64_t>(16, nvmma.getSwizzlingByteWidth()) * 8 / bits;
     if (bits != nvmma.getElementBitWidth() || columns < least)
-      return emitError() << "rows of " << columns << " elements of " << bits << " bits in " << encoding << ": they are of "
-                         << nvmma.getElementBitWidth() << " bits, and a row has " << least << " or more";
+      return emitError() << "rows of " << columns << " elements of " << bits << " bits in " << encoding
+                         << ": they are of " << nvmma.getElementBitWidth() << " bits, and a row has " << least
+                         << " or more";
   }
   return success();
 }

@@ -60,7 +60,8 @@ static LogicalResult verifyBarrier(Operation *op, MemDescType object) {
   if (object.getElementType().isInteger(64) && ShapedType::getNumElements(object.getShape()) == 1 &&
       object.getMutableMemory())
     return success();
-  return op->emitOpError() << "takes " << object << " as a barrier object, which is `!ttg.memdesc<1xi64, ..., mutable>`";
+  return op->emitOpError() << "takes " << object
+                           << " as a barrier object, which is `!ttg.memdesc<1xi64, ..., mutable>`";
 }
 
 static LogicalResult verifyCount(Operation *op, uint32_t count, uint32_t most) {
@@ -110,8 +111,8 @@ static LogicalResult verifyBulk(Operation *op, TensorDescType descriptor, size_t
   while (blockShape.size() > shape.size() && blockShape.front() == 1)
     blockShape = blockShape.drop_front();
   if (!isSame || shape != blockShape)
-    return op->emitOpError() << "copies between a block of " << shapeText(block.getShape()) << " elements of " << element
-                             << " and a memory object of " << shapeText(shape) << " elements of "
+    return op->emitOpError() << "copies between a block of " << shapeText(block.getShape()) << " elements of "
+                             << element << " and a memory object of " << shapeText(shape) << " elements of "
                              << memory.getElementType();
   // Rule N9: its layout is what bulk copies write.
   if (!isa<NvmmaSharedAttr>(memory.getEncoding()))

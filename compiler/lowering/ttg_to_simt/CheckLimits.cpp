@@ -49,7 +49,8 @@ FailureOr<std::optional<TtgModule>> simt::describeTtgModule(ModuleOp module) {
 static StringRef foreignAdvice(Operation *op, bool isAmd) {
   StringRef dialect = op->getName().getDialectNamespace();
   if (isAmd && dialect == "ttng")
-    return "`ttng` is of NVIDIA's chips: on gfx942 and gfx950 `cdna3.mfma` multiplies, `async_copy` of `cdna4` copies to "
+    return "`ttng` is of NVIDIA's chips: on gfx942 and gfx950 `cdna3.mfma` multiplies, `async_copy` of `cdna4` copies "
+           "to "
            "shared memory, and `gl.barrier()` is the barrier of a block";
   if (isAmd && isa<ttg::WarpSpecializeOp>(op))
     return "on gfx942 and gfx950 all warps execute one program: overlap its parts by `gl.amd.warp_pipeline_stage`";

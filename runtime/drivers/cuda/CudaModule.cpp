@@ -241,6 +241,7 @@ TensorMapParameter CudaModule::encode(const TensorMap &map, size_t index) const 
   std::vector<uint64_t> sizes(map.sizes.rbegin(), map.sizes.rend());
   std::vector<uint64_t> strides(map.strideBytes.rbegin() + 1, map.strideBytes.rend());
   std::vector<uint32_t> box(map.box.rbegin(), map.box.rend()), steps(box.size(), 1);
+  strides.reserve(1); // the driver takes no null, of one axis neither
   cuda::TensorMap encoded;
   cuda::Result result = api().tensorMapEncode(
       &encoded, typeOf(map.type), uint32_t(box.size()), reinterpret_cast<void *>(map.address), sizes.data(),

@@ -19,8 +19,8 @@ def descriptor(element, block, swizzle, transposed=False):
     return f'tensordesc<{element}{list(block)},{layout!r}>'
 
 
-# y = 2 * x by tiles, the first of which begins BEFORE the first row and column; raw: what the loads left in shared memory,
-# zeros outside of x
+# y = 2 * x by tiles, the first of which begins BEFORE the first row and column of x, moved by as much: a store begins at no
+# negative coordinate; raw: what the loads left in shared memory, zeros outside of x
 @gluon.jit
 def tma_copy(x, y, raw, BEFORE: gl.constexpr):
     R: gl.constexpr = x.block_shape[0]
@@ -40,7 +40,7 @@ def tma_copy(x, y, raw, BEFORE: gl.constexpr):
     gl.store(raw + (gl.program_id(0) * gl.num_programs(1) + gl.program_id(1)) * R * C + at, v)
     tile.store(v + v)
     hopper.fence_async_shared()
-    tma.async_store(y, [row, column], tile)
+    tma.async_store(y, [row + BEFORE, column + BEFORE], tile)
     tma.store_wait(pendings=0)
 
 

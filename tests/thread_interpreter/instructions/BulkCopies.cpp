@@ -178,6 +178,11 @@ static Flow beginStore(Warp &warp, const Op &op) {
     BulkCopy copy = readCopy(warp, op, lane, 1);
     if (How != Reduction::None && !reduce(copy.map->element, How, 0, 0))
       warp.fail(op, lane, "elements of the tensor map's type have no such reduction");
+    for (unsigned axis = 0; axis < copy.map->rank; ++axis)
+      if (copy.coordinates[axis] < 0) // an illegal instruction on an H200
+        warp.fail(
+            op, lane,
+            fmt::format("a bulk store at coordinate {}: one begins at no negative coordinate", copy.coordinates[axis]));
     noteRows(warp, lane, copy, How == Reduction::None ? Access::Write : Access::Update);
     warp.block.checks.holdRead(warp, lane, op, copy.shared, copy.map->boxBytes());
     warp.bulkStores[lane].push_back({copy, uint8_t(How)});
