@@ -119,7 +119,7 @@ public:
   /// Whether shared memory can have barrier objects (simt.init_arrivals), words of 64 bits, to which `object` points.
   virtual bool hasArrivals() const { return false; }
   virtual void initArrivals(Builder &b, mlir::Value object, int64_t arrivals) const {}
-  virtual void arrive(Builder &b, mlir::Value object) const {}            ///< this thread
+  virtual void arrive(Builder &b, mlir::Value object) const {} ///< this thread
   /// This thread, when its copies have landed; `increments`: the phase expects an arrival more for it.
   virtual void arriveAfterCopies(Builder &b, mlir::Value object, bool increments) const {}
   /// Whether (i1) the phase of this parity has ended, after some time of waiting for it.
@@ -331,8 +331,9 @@ public:
   /// What this thread stored to shared memory will be seen by matmuls that start after a barrier. Copies that a thread
   /// has waited for need none.
   virtual void publishShared(Builder &b) const {}
-  /// (i64) The matrix that begins at this byte of shared memory (i32).
-  virtual mlir::Value operandDescriptor(Builder &b, mlir::Value address, const OperandLayout &layout) const {
+  /// (i64) The matrix that begins at this byte of shared memory (i32); `alongK`: K is its contiguous axis.
+  virtual mlir::Value operandDescriptor(Builder &b, mlir::Value address, const OperandLayout &layout,
+                                        bool alongK) const {
     return {};
   }
   virtual void beginGroup(Builder &b) const {} ///< before the first of a group of products
