@@ -114,7 +114,6 @@ TEST(LayoutShared, nvmma_collapses_outer_axes_to_rows) {
 
 TEST(LayoutShared, broken_preconditions_are_internal_errors) {
   auto internal = [](auto action) { return errorOf(action).kind == ErrorClass::Internal; };
-  EXPECT_TRUE(internal([] { nvmmaShared({4, 64}, 128, 16, false); }));
   EXPECT_TRUE(internal([] { nvmmaShared({8, 32}, 128, 16, false); }));
   EXPECT_TRUE(internal([] { nvmmaShared({8, 64}, 16, 16, false); }));
   EXPECT_TRUE(internal([] { swizzledShared({8, 48}, 1, 1, 1, {1, 0}); }));

@@ -225,6 +225,11 @@ TEST(LayoutEncodings, wgmma_of_ptx) {
   expectIs(wgmmaAccumulator({64, 128}, {4, 2}, 64), [&](int64_t i, int64_t lane, int64_t warp) {
     return Element{row(i, lane, warp), warp / 4 * 64 + i / 4 * 8 + lane % 4 * 2 + (i & 1)};
   });
+  // Warps along N alone: a layout that tiles are converted to and from, which no instruction leaves.
+  expectIs(wgmmaAccumulator({32, 128}, {1, 4}, 32), [&](int64_t reg, int64_t lane, int64_t warp) {
+    int64_t i = reg % 16;
+    return Element{reg / 16 * 16 + row(i, lane, 0), warp * 32 + i / 4 * 8 + lane % 4 * 2 + (i & 1)};
+  });
   expectIs(wgmmaOperand({64, 32}, {4, 2}, 2), [&](int64_t reg, int64_t lane, int64_t warp) { // m64k16, 16 bits, A
     int64_t i = reg % 8;
     return Element{row(i, lane, warp), reg / 8 * 16 + lane % 4 * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
@@ -305,7 +310,7 @@ TEST(LayoutEncodings, broken_preconditions_are_internal_errors) {
   EXPECT_TRUE(internal([] { mmaAccumulator({16}, {1}); }));
   EXPECT_TRUE(internal([] { mmaAccumulator({16, 8}, {1}); }));
   EXPECT_TRUE(internal([] { mmaOperand({16, 8}, {1, 1, 1}, 0, 2); }));
-  EXPECT_TRUE(internal([] { wgmmaAccumulator({64, 64}, {2, 2}, 64); }));
+  EXPECT_TRUE(internal([] { wgmmaAccumulator({64, 64}, {4}, 64); }));
   EXPECT_TRUE(internal([] { wgmmaAccumulator({64, 64}, {4, 1}, 96); }));
   EXPECT_TRUE(internal([] { mfmaAccumulator({32, 32}, {1, 1}, 8, 8, false); }));
   EXPECT_TRUE(internal([] { mfmaOperand({32, 32}, {1}, 0, 4, 16, 16); }));
