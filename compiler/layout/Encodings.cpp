@@ -88,10 +88,9 @@ LinearLayout mmaAccumulator(const Shape &shape, const Shape &warps) {
   return fitTile(withWarps(tile, alongAxes(Dim::Warp, warps, rowMajor(shape.size()))), shape);
 }
 
-/// Warps of a wgmma go down the rows: four of them make the 64 rows of an instruction.
+/// Warps of a wgmma go down the rows first: four of them make the 64 rows of an instruction. Layouts of results that no
+/// instruction leaves may have fewer there.
 static LinearLayout warpsDownRows(const Shape &shape, const Shape &warps) {
-  if (warps.size() == shape.size() && warps[shape.size() - 2] % 4 != 0)
-    throw internalError(fmt::format("layout: wgmma with {} warps along the rows", warps[shape.size() - 2]));
   Order order = rowMajor(shape.size());
   std::swap(order[0], order[1]);
   return alongAxes(Dim::Warp, warps, order);

@@ -112,9 +112,35 @@ TEST(LayoutShared, nvmma_collapses_outer_axes_to_rows) {
             batch);
 }
 
+// Tiles wider than the swizzle are panels of all rows, one after the other; transposed: rows and columns change places.
+TEST(LayoutShared, nvmma_tables_of_triton) {
+  EXPECT_EQ(
+      basesOf(nvmmaShared({128, 32}, 128, 16, true), Dim::Offset),
+      (Bases{{1, 0}, {2, 0}, {4, 0}, {8, 0}, {16, 0}, {32, 0}, {8, 1}, {16, 2}, {32, 4}, {0, 8}, {0, 16}, {64, 0}}));
+  EXPECT_EQ(basesOf(nvmmaShared({2, 8, 64}, 64, 16, false), Dim::Offset), (Bases{{0, 0, 1},
+                                                                                 {0, 0, 2},
+                                                                                 {0, 0, 4},
+                                                                                 {0, 0, 8},
+                                                                                 {0, 0, 16},
+                                                                                 {0, 1, 0},
+                                                                                 {0, 2, 8},
+                                                                                 {0, 4, 16},
+                                                                                 {1, 0, 0},
+                                                                                 {0, 0, 32}}));
+  for (auto [rows, columns, bits] : {std::array<int64_t, 3>{16, 128, 16}, {16, 256, 8}, {16, 64, 32}, {64, 32, 64}})
+    for (int64_t swizzle : {32, 64, 128}) {
+      LinearLayout layout = nvmmaShared({rows, columns}, swizzle, int(bits), false);
+      int64_t bytes = bits / 8, panel = swizzle / bytes, shift = 128 / swizzle, phases = swizzle / 16;
+      for (int64_t r = 0; r < rows; ++r)
+        for (int64_t c = 0; c < columns; ++c) {
+          int64_t offset = c / panel * rows * swizzle + r * swizzle + (c % panel * bytes ^ (r / shift % phases) << 4);
+          ASSERT_EQ(layout.apply({{Dim::Offset, offset / bytes}}), (std::vector<int64_t>{r, c})) << swizzle;
+        }
+    }
+}
+
 TEST(LayoutShared, broken_preconditions_are_internal_errors) {
   auto internal = [](auto action) { return errorOf(action).kind == ErrorClass::Internal; };
-  EXPECT_TRUE(internal([] { nvmmaShared({4, 64}, 128, 16, false); }));
   EXPECT_TRUE(internal([] { nvmmaShared({8, 32}, 128, 16, false); }));
   EXPECT_TRUE(internal([] { nvmmaShared({8, 64}, 16, 16, false); }));
   EXPECT_TRUE(internal([] { swizzledShared({8, 48}, 1, 1, 1, {1, 0}); }));

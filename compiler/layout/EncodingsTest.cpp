@@ -225,12 +225,81 @@ TEST(LayoutEncodings, wgmma_of_ptx) {
   expectIs(wgmmaAccumulator({64, 128}, {4, 2}, 64), [&](int64_t i, int64_t lane, int64_t warp) {
     return Element{row(i, lane, warp), warp / 4 * 64 + i / 4 * 8 + lane % 4 * 2 + (i & 1)};
   });
+  // Warps along N alone: a layout that tiles are converted to and from, which no instruction leaves.
+  expectIs(wgmmaAccumulator({32, 128}, {1, 4}, 32), [&](int64_t reg, int64_t lane, int64_t warp) {
+    int64_t i = reg % 16;
+    return Element{reg / 16 * 16 + row(i, lane, 0), warp * 32 + i / 4 * 8 + lane % 4 * 2 + (i & 1)};
+  });
   expectIs(wgmmaOperand({64, 32}, {4, 2}, 2), [&](int64_t reg, int64_t lane, int64_t warp) { // m64k16, 16 bits, A
     int64_t i = reg % 8;
     return Element{row(i, lane, warp), reg / 8 * 16 + lane % 4 * 2 + (i & 1) + (i >= 4 ? 8 : 0)};
   });
   // The accumulator of one is the operand of the next.
   EXPECT_EQ(wgmmaAccumulator({128, 64}, {8, 1}, 64), wgmmaOperand({128, 64}, {8, 1}, 2));
+}
+
+// The layouts of Triton 3.9's `nvidia_mma` and `dot_op`, as its own lowering prints them: bases of registers and warps;
+// the lanes of each kind are the same. Registers that repeat others are left out here: of a tile narrower than the
+// instruction.
+TEST(LayoutEncodings, tables_of_triton) {
+  struct Row {
+    LinearLayout layout;
+    Bases registers, warps;
+  };
+  for (const Row &row : std::vector<Row>{
+           {mmaAccumulator({32, 32}, {2, 2}), {{0, 1}, {8, 0}, {0, 16}}, {{0, 8}, {16, 0}}},
+           {mmaAccumulator({128, 16}, {4, 1}), {{0, 1}, {8, 0}, {0, 8}, {64, 0}}, {{16, 0}, {32, 0}}},
+           {mmaAccumulator({16, 32}, {1, 4}), {{0, 1}, {8, 0}}, {{0, 8}, {0, 16}}},
+           {mmaAccumulator({4, 32, 32}, {1, 2, 2}),
+            {{0, 0, 1}, {0, 8, 0}, {0, 0, 16}, {1, 0, 0}, {2, 0, 0}},
+            {{0, 0, 8}, {0, 16, 0}}},
+           {wgmmaAccumulator({64, 64}, {4, 1}, 64), {{0, 1}, {8, 0}, {0, 8}, {0, 16}, {0, 32}}, {{16, 0}, {32, 0}}},
+           {wgmmaAccumulator({128, 64}, {8, 1}, 64),
+            {{0, 1}, {8, 0}, {0, 8}, {0, 16}, {0, 32}},
+            {{16, 0}, {32, 0}, {64, 0}}},
+           {wgmmaAccumulator({64, 128}, {4, 2}, 64),
+            {{0, 1}, {8, 0}, {0, 8}, {0, 16}, {0, 32}},
+            {{16, 0}, {32, 0}, {0, 64}}},
+           {wgmmaAccumulator({128, 128}, {4, 1}, 64),
+            {{0, 1}, {8, 0}, {0, 8}, {0, 16}, {0, 32}, {0, 64}, {64, 0}},
+            {{16, 0}, {32, 0}}},
+           {wgmmaAccumulator({32, 32}, {4, 1}, 64), {{0, 1}, {8, 0}, {0, 8}, {0, 16}}, {{16, 0}, {0, 0}}}}) {
+    EXPECT_EQ(basesOf(row.layout, Dim::Register), row.registers);
+    EXPECT_EQ(basesOf(row.layout, Dim::Warp), row.warps);
+  }
+  struct Operand {
+    LinearLayout layout;
+    Bases registers, lanes, warps;
+  };
+  const Bases a2 = {{0, 2}, {0, 4}, {1, 0}, {2, 0}, {4, 0}}, a4 = {{0, 4}, {0, 8}, {1, 0}, {2, 0}, {4, 0}},
+              a1 = {{0, 1}, {0, 2}, {1, 0}, {2, 0}, {4, 0}}, two = {{0, 0}, {16, 0}}, rows = {{16, 0}, {32, 0}};
+  for (const Operand &row :
+       std::vector<Operand>{{mmaOperand({32, 32}, {2, 2}, 0, 2), {{0, 1}, {8, 0}, {0, 8}, {0, 16}}, a2, two},
+                            {mmaOperand({32, 32}, {2, 2}, 1, 2),
+                             {{1, 0}, {8, 0}, {16, 0}, {0, 16}},
+                             {{2, 0}, {4, 0}, {0, 1}, {0, 2}, {0, 4}},
+                             {{0, 8}, {0, 0}}},
+                            {mmaOperand({32, 64}, {2, 2}, 0, 4), {{0, 1}, {0, 2}, {8, 0}, {0, 16}, {0, 32}}, a4, two},
+                            {mmaOperand({64, 32}, {2, 2}, 1, 4),
+                             {{1, 0}, {2, 0}, {16, 0}, {32, 0}, {0, 16}},
+                             {{4, 0}, {8, 0}, {0, 1}, {0, 2}, {0, 4}},
+                             {{0, 8}, {0, 0}}},
+                            {mmaOperand({32, 16}, {2, 2}, 0, 1), {{8, 0}, {0, 4}, {0, 8}}, a1, two},
+                            {mmaOperand({16, 32}, {2, 2}, 1, 1),
+                             {{4, 0}, {8, 0}, {0, 16}},
+                             {{1, 0}, {2, 0}, {0, 1}, {0, 2}, {0, 4}},
+                             {{0, 8}, {0, 0}}},
+                            {mmaOperand({32, 64}, {2, 2}, 0, 8),
+                             {{0, 1}, {0, 2}, {0, 4}, {8, 0}, {0, 32}},
+                             {{0, 8}, {0, 16}, {1, 0}, {2, 0}, {4, 0}},
+                             two},
+                            {wgmmaOperand({64, 32}, {4, 1}, 2), {{0, 1}, {8, 0}, {0, 8}, {0, 16}}, a2, rows},
+                            {wgmmaOperand({64, 64}, {4, 1}, 4), {{0, 1}, {0, 2}, {8, 0}, {0, 16}, {0, 32}}, a4, rows},
+                            {wgmmaOperand({64, 16}, {4, 1}, 1), {{8, 0}, {0, 4}, {0, 8}}, a1, rows}}) {
+    EXPECT_EQ(basesOf(row.layout, Dim::Register), row.registers);
+    EXPECT_EQ(basesOf(row.layout, Dim::Lane), row.lanes);
+    EXPECT_EQ(basesOf(row.layout, Dim::Warp), row.warps);
+  }
 }
 
 // CDNA 3 and 4, matrix instructions: which row i, column j or k an item of a lane is.
@@ -305,7 +374,7 @@ TEST(LayoutEncodings, broken_preconditions_are_internal_errors) {
   EXPECT_TRUE(internal([] { mmaAccumulator({16}, {1}); }));
   EXPECT_TRUE(internal([] { mmaAccumulator({16, 8}, {1}); }));
   EXPECT_TRUE(internal([] { mmaOperand({16, 8}, {1, 1, 1}, 0, 2); }));
-  EXPECT_TRUE(internal([] { wgmmaAccumulator({64, 64}, {2, 2}, 64); }));
+  EXPECT_TRUE(internal([] { wgmmaAccumulator({64, 64}, {4}, 64); }));
   EXPECT_TRUE(internal([] { wgmmaAccumulator({64, 64}, {4, 1}, 96); }));
   EXPECT_TRUE(internal([] { mfmaAccumulator({32, 32}, {1, 1}, 8, 8, false); }));
   EXPECT_TRUE(internal([] { mfmaOperand({32, 32}, {1}, 0, 4, 16, 16); }));

@@ -13,6 +13,7 @@ declare void @llvm.nvvm.mbarrier.init.shared(ptr addrspace(3), i32)
 declare void @llvm.nvvm.mbarrier.inval.shared(ptr addrspace(3))
 declare i64 @llvm.nvvm.mbarrier.arrive.shared(ptr addrspace(3))
 declare void @llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared(ptr addrspace(3))
+declare void @llvm.nvvm.cp.async.mbarrier.arrive.shared(ptr addrspace(3))
 declare i1 @llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta(ptr addrspace(3), i32)
 declare void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3), ptr addrspace(1))
 declare void @llvm.nvvm.cp.async.wait.all()
@@ -277,6 +278,32 @@ TEST(ArrivalBarriers, CopiesThatArrive) {
   EXPECT_TRUE(report.has(FindingKind::CopyInFlight)) << report.text();
 }
 
+// Without `noinc` the arrival of the copies is counted in: the threads' own arrivals make up the phase.
+TEST(ArrivalBarriers, CopiesThatCountThemselvesIn) {
+  std::vector<uint32_t> in(512), out, expected(64);
+  std::iota(in.begin(), in.end(), 1);
+  for (uint32_t thread = 0; thread < 64; ++thread)
+    expected[thread] = in[(thread ^ 33) * 4] + in[256 + (thread ^ 33) * 4];
+  auto run = [&](const std::string &full1) {
+    std::string noinc = "call void @llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared(ptr addrspace(3) @full1)";
+    TestKernel kernel(operations + replaced(copies, noinc, full1));
+    out.assign(64, 0);
+    return kernel.run(1, 64, {kernel.buffer(in), kernel.buffer(out)});
+  };
+  std::string count = "call void @llvm.nvvm.cp.async.mbarrier.arrive.shared(ptr addrspace(3) @full1)\n  ",
+              arrive = "call void @arrive(ptr addrspace(3) @full1)\n  ";
+  for (const std::string &text : {count + arrive, count + count + arrive}) {
+    Report report = run(text);
+    EXPECT_TRUE(report.clean()) << report.text();
+    EXPECT_EQ(out, expected);
+  }
+  // It is no arrival itself, and the phase may end before one that comes after the thread's own.
+  Report report = run(count);
+  EXPECT_FALSE(report.error.empty() && report.clean()) << report.text();
+  report = run(arrive + count);
+  EXPECT_TRUE(report.has(FindingKind::BarrierFault)) << report.text();
+}
+
 TEST(ArrivalBarriers, Faults) {
   std::vector<uint32_t> out;
   auto faultOf = [&](const std::string &from, const std::string &to) {
@@ -293,7 +320,7 @@ TEST(ArrivalBarriers, Faults) {
       "initialised for 32 arrivals");
   EXPECT_CONTAINS(faultOf(waitFull, "call void @wait(ptr addrspace(3) @full, i32 %j)"), "the parity is 2");
   EXPECT_CONTAINS(faultOf("; written", "call void @llvm.nvvm.mbarrier.inval.shared(ptr addrspace(3) @full)"),
-                  "32 threads wait, and 0 noinc arrivals have copies in flight, at the mbarrier at byte 0");
+                  "32 threads wait, and 0 arrivals have copies in flight, at the mbarrier at byte 0");
 }
 
 // The threads that use an object are ordered after its init, the one that invalidates it after all uses. Then its bytes

@@ -135,6 +135,9 @@ struct ArrivalBarrier {
     Warp *warp;
     unsigned lane;
     uint64_t copies; ///< of the lane, those with lower numbers
+    /// Of an arrival that counts itself in first, when it was made: what orders it before the phase's end are other
+    /// arrivals. 0: of one that the phase waits for.
+    uint32_t clock = 0;
   };
   struct Arrival {
     uint32_t thread, clock;
@@ -149,7 +152,7 @@ struct ArrivalBarrier {
   uint32_t arrived = 0;                    ///< in this phase; one arrival may count for several
   int64_t expectedBytes = 0;               ///< in this phase, by bulk copies
   std::vector<BulkLoad> loads;             ///< in flight
-  std::vector<Landing> landings;           ///< of this phase's noinc arrivals
+  std::vector<Landing> landings;           ///< of this phase's arrivals of copies
   std::vector<Landing> unseen;             ///< those of complete phases that no thread has waited for yet
   std::vector<Arrival> arrivals, previous; ///< of this phase, and of the one before it
   // What arrivals released, those of the current phase included, and what the complete phases did.

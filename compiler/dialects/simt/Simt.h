@@ -72,10 +72,10 @@ enum class MatrixSide { A, B, D };
 bool liesForInstruction(MatrixAttr instruction, mlir::RankedTensorType tile, mlir::RankedTensorType results,
                         MatrixSide side, bool isScale);
 
-/// How a matrix lies that groups of warps multiply: stripes of rows of `swizzleBytes`.
+/// How a matrix lies that groups of warps multiply: stripes of rows of `swizzleBytes`, or of 16 bytes.
 struct OperandLayout {
   bool columnMajor;     ///< the first axis is contiguous
-  int64_t swizzleBytes; ///< 32, 64, 128
+  int64_t swizzleBytes; ///< 32, 64, 128; 0: rows of 16 bytes, not swizzled
   int64_t stripeBytes;  ///< of all rows
 };
 /// Nothing when it lies otherwise.

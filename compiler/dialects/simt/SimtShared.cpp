@@ -451,7 +451,7 @@ LogicalResult DotSharedOp::verify() {
   // Rule S11: operands lie as groups of warps read them.
   for (Value operand : {Value(getA()), Value(getB())})
     if (auto ring = dyn_cast<SharedType>(operand.getType()); ring && !operandLayout(ring))
-      return emitOpError() << "reads swizzled rows of 32, 64 or 128 bytes, not " << ring;
+      return emitOpError() << "reads rows swizzled over 32, 64 or 128 bytes, or of 16 bytes, not " << ring;
   // Rule S75: a number tells which tile of a ring, and a tile in registers has none, nor is it transposed.
   if (bool(getAStage()) == isInRegisters || (isInRegisters && getATransposed()))
     return emitOpError() << (isInRegisters ? "has its left operand in registers, with a number or transposed"
@@ -502,11 +502,12 @@ std::optional<OperandLayout> simt::operandLayout(SharedType ring) {
   layout::Shape shape(whole.begin(), whole.end());
   int bits = int(ring.getElementType().getIntOrFloatBitWidth());
   for (bool columnMajor : {false, true})
-    for (int64_t swizzle : {32, 64, 128}) {
-      int64_t columns = shape[columnMajor ? 0 : 1], rows = shape[columnMajor ? 1 : 0];
-      if (rows >= 8 && columns * bits >= swizzle * 8 &&
+    for (int64_t swizzle : {0, 32, 64, 128}) {
+      int64_t rowBytes = std::max<int64_t>(16, swizzle), columns = shape[columnMajor ? 0 : 1],
+              rows = shape[columnMajor ? 1 : 0];
+      if (rows >= 8 && columns * bits >= rowBytes * 8 &&
           ring.getLayout() == layout::nvmmaShared(shape, swizzle, bits, columnMajor))
-        return OperandLayout{columnMajor, swizzle, rows * swizzle};
+        return OperandLayout{columnMajor, swizzle, rows * rowBytes};
     }
   return std::nullopt;
 }

@@ -34,17 +34,17 @@ LogicalResult NvidiaMmaAttr::verify(EmitError emitError, int64_t major, int64_t,
     return emitError() << "`nvidia_mma` of version " << major << ": sm_90 has versions 2 (`mma.sync`) and 3 (`wgmma`)";
   if (failed(verifyPowers(emitError, "warpsPerCTA", warps)) || failed(verifyPowers(emitError, "instrShape", shape)))
     return failure();
-  // Rule N2: the instruction is 16 x 8 with a number for each axis, or 16 x N x K, with four warps along the rows.
+  // Rule N2: the instruction is 16 x 8 with a number for each axis, or 16 x N x K. Operands of a batch of matrices have
+  // the layouts of version 3 too.
   bool isKnown = major == 2
                      ? warps.size() >= 2 && shape.size() == warps.size() && shape[shape.size() - 2] == 16 &&
                            shape.back() == 8 && llvm::all_of(shape.drop_back(2), [](int64_t n) { return n == 1; })
-                     : warps.size() == 2 && shape.size() == 3 && shape[0] == 16 && shape[1] >= 8 && shape[1] <= 256 &&
-                           warps[0] % 4 == 0;
+                     : warps.size() >= 2 && shape.size() == 3 && shape[0] == 16 && shape[1] >= 8 && shape[1] <= 256;
   if (!isKnown)
     return emitError() << "`nvidia_mma` of version " << major << " with instrShape " << textOf(shape)
                        << " and warpsPerCTA " << textOf(warps) << ": "
                        << (major == 2 ? "it is [16, 8], with as many numbers as axes"
-                                      : "it is [16, N, K], N from 8 to 256, with 4 warps or a multiple along M");
+                                      : "it is [16, N, K], N from 8 to 256");
   return success();
 }
 

@@ -32,6 +32,11 @@ LogicalResult WarpGroupDotOp::verify() {
   if (a.size() != 2 || b.size() != 2 || d.getRank() != 2 || a[1] != b[0] || d.getShape() != ArrayRef({a[0], b[1]}) ||
       aElement.getIntOrFloatBitWidth() != bElement.getIntOrFloatBitWidth())
     return emitOpError() << "multiplies " << getA().getType() << " by " << getB().getType() << " into " << d;
+  // Rule N15: groups of four warps have the rows of an instruction.
+  auto mma = dyn_cast_or_null<NvidiaMmaAttr>(d.getEncoding());
+  if (!mma || mma.getVersionMajor() != 3 || mma.getWarpsPerCTA().front() % 4 != 0)
+    return emitOpError() << "has a result in " << d.getEncoding()
+                         << ": it is `nvidia_mma` of version 3, with 4 warps or a multiple along M";
   return success();
 }
 
@@ -114,9 +119,15 @@ static LogicalResult verifyBulk(Operation *op, TensorDescType descriptor, size_t
     return op->emitOpError() << "copies between a block of " << shapeText(block.getShape()) << " elements of "
                              << element << " and a memory object of " << shapeText(shape) << " elements of "
                              << memory.getElementType();
-  // Rule N9: its layout is what bulk copies write.
-  if (!isa<NvmmaSharedAttr>(memory.getEncoding()))
-    return op->emitOpError() << "copies to or from " << memory << ": bulk copies take `#ttg.nvmma_shared`";
+  // Rule N9: its layout is what bulk copies write, and the descriptor's.
+  auto layout = dyn_cast<NvmmaSharedAttr>(memory.getEncoding());
+  if (!layout || layout.getElementBitWidth() != memory.getElementType().getIntOrFloatBitWidth())
+    return op->emitOpError() << "copies to or from " << memory
+                             << ": bulk copies take `#ttg.nvmma_shared` with the `elementBitWidth` of the elements";
+  auto described = dyn_cast_or_null<NvmmaSharedAttr>(block.getEncoding());
+  if (described && (described.getSwizzlingByteWidth() != layout.getSwizzlingByteWidth() ||
+                    described.getTransposed() != layout.getTransposed()))
+    return op->emitOpError() << "copies a block in " << described << " to or from a memory object in " << layout;
   return success();
 }
 

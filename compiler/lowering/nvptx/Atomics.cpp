@@ -141,6 +141,12 @@ Value NvptxTarget::orderedLoadIf(Builder &b, Value bit, Value pointer, Value oth
 
 Value NvptxTarget::compareAndSwap(Builder &b, Value pointer, Value expected, Value value, MemSemantic semantic,
                                   MemScope scope) const {
+  constexpr unsigned sharedMemory = 3; // whose updates are relaxed, of a block
+  if (cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace() == sharedMemory) {
+    Value both = LLVM::AtomicCmpXchgOp::create(b, pointer, expected, value, LLVM::AtomicOrdering::monotonic,
+                                               LLVM::AtomicOrdering::monotonic, blockScope());
+    return LLVM::ExtractValueOp::create(b, both, ArrayRef<int64_t>{0});
+  }
   unsigned bits = expected.getType().getIntOrFloatBitWidth();
   const char *letter = bits == 64 ? "l" : bits == 16 ? "h" : "r";
   std::string text = "atom." + orderOf(semantic, scope) + ".global.cas.b" + std::to_string(bits) + " $0, [$1], $2, $3;";

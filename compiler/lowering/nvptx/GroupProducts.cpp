@@ -29,10 +29,14 @@ std::optional<GroupInstruction> NvptxTarget::groupInstruction(DotOp dot, int war
 }
 
 // PTX ISA, "Matrix Descriptor Format": fields in units of 16 bytes. Along K, eight rows lie behind one another and the
-// next eight at the stride; across it, eight of the depth do, and stripes are apart by the leading offset.
-Value NvptxTarget::operandDescriptor(Builder &b, Value address, const OperandLayout &layout) const {
-  uint64_t swizzle = layout.swizzleBytes == 128 ? 1 : layout.swizzleBytes == 64 ? 2 : 3;
-  uint64_t leading = uint64_t(layout.stripeBytes) / 16, stride = uint64_t(8 * layout.swizzleBytes) / 16;
+// next eight at the stride; across it, eight of the depth do, and stripes are apart by the leading offset. Without a
+// swizzle the leading offset is always along K: from a stripe to the next, or over eight of the depth.
+Value NvptxTarget::operandDescriptor(Builder &b, Value address, const OperandLayout &layout, bool alongK) const {
+  int64_t bytes = layout.swizzleBytes;
+  uint64_t swizzle = bytes == 128 ? 1 : bytes == 64 ? 2 : bytes == 32 ? 3 : 0;
+  uint64_t leading = uint64_t(layout.stripeBytes) / 16, stride = uint64_t(8 * std::max<int64_t>(16, bytes)) / 16;
+  if (bytes == 0 && !alongK)
+    std::swap(leading, stride);
   Value start = arith::AndIOp::create(b, Value(arith::ShRUIOp::create(b, address, i32(b, 4))), i32(b, 0x3fff));
   Value fields = arith::ConstantIntOp::create(b, int64_t(swizzle << 62 | stride << 32 | leading << 16), 64);
   return arith::OrIOp::create(b, Value(arith::ExtUIOp::create(b, b.getI64Type(), start)), fields);

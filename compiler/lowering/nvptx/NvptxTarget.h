@@ -83,7 +83,8 @@ public:
   mlir::SmallVector<mlir::Value> loadMatrix(Builder &b, mlir::Value shared, bool transposed) const override;
   std::optional<simt::GroupInstruction> groupInstruction(triton::DotOp dot, int warps) const override;
   void publishShared(Builder &b) const override;
-  mlir::Value operandDescriptor(Builder &b, mlir::Value address, const simt::OperandLayout &layout) const override;
+  mlir::Value operandDescriptor(Builder &b, mlir::Value address, const simt::OperandLayout &layout,
+                                bool alongK) const override;
   void beginGroup(Builder &b) const override;
   void endGroup(Builder &b) const override;
   mlir::SmallVector<mlir::Value> multiplyGroup(Builder &builder, simt::GroupOperand a, simt::GroupOperand b,

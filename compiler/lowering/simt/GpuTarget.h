@@ -331,8 +331,9 @@ public:
   /// What this thread stored to shared memory will be seen by matmuls that start after a barrier. Copies that a thread
   /// has waited for need none.
   virtual void publishShared(Builder &b) const {}
-  /// (i64) The matrix that begins at this byte of shared memory (i32).
-  virtual mlir::Value operandDescriptor(Builder &b, mlir::Value address, const OperandLayout &layout) const {
+  /// (i64) The matrix that begins at this byte of shared memory (i32); `alongK`: K is its contiguous axis.
+  virtual mlir::Value operandDescriptor(Builder &b, mlir::Value address, const OperandLayout &layout,
+                                        bool alongK) const {
     return {};
   }
   virtual void beginGroup(Builder &b) const {} ///< before the first of a group of products

@@ -47,7 +47,9 @@ Value GroupMatmuls::groupDescriptor(DotSharedOp op, bool isB) {
       b, b.getI32Type(), firstByteOf(isB ? op.getB() : op.getA(), isB ? op.getBStage() : op.getAStage()));
   Value group =
       placePart(LinearLayout({{Dim::Register, {}}, {Dim::Lane, {}}, warps}, {{Dim::Offset, bytes}}), Dim::Offset);
-  return target.operandDescriptor(b, arith::AddIOp::create(b, address, group), *operandLayout(ring));
+  OperandLayout lies = *operandLayout(ring);
+  bool alongK = lies.columnMajor == (isB ? !transposed : transposed);
+  return target.operandDescriptor(b, arith::AddIOp::create(b, address, group), lies, alongK);
 }
 
 static Value moved(ImplicitLocOpBuilder &b, Value start, int64_t bytes) {

@@ -122,7 +122,8 @@ LogicalResult HopperConverter::convert(nvgpu::WarpGroupDotOp dot) {
     std::optional<OperandLayout> lies = shared ? operandLayout(shared) : std::nullopt;
     if (shared && !lies)
       return op->emitOpError() << "reads " << shared
-                               << ": `wgmma` reads rows swizzled over 32, 64 or 128 bytes (`gl.NVMMASharedLayout`)";
+                               << ": `wgmma` reads rows swizzled over 32, 64 or 128 bytes (`gl.NVMMASharedLayout`), "
+                                  "or core matrices of 8 rows of 16 bytes";
     if (shared && bits != 16 && lies->columnMajor != (operand == bb))
       return op->emitOpError()
              << "has elements of " << bits

@@ -130,8 +130,25 @@ static void landLoads(ArrivalBarrier &object) {
   object.loads.clear();
 }
 
+/// An arrival that counts itself in first does not hold the phase until then: where no other arrival comes after it,
+/// the phase may end without its copies.
+static void checkCountedCopies(const ArrivalBarrier &object) {
+  for (const ArrivalBarrier::Landing &landing : object.landings)
+    if (landing.clock && object.released[landing.warp->thread(landing.lane)] < landing.clock) {
+      landing.warp->machine().find(FindingKind::BarrierFault, &object, landing.warp, [&] {
+        return fmt::format(
+            "the copies of {} count in phase {} of an mbarrier (cp.async.mbarrier.arrive without noinc), "
+            "and nothing orders this before the phase's last arrival, so that the phase may end without "
+            "them",
+            landing.warp->name(landing.lane), object.phase);
+      });
+      return;
+    }
+}
+
 /// The phase ends, and those who wait go on.
 static void complete(Block &block, ArrivalBarrier &object) {
+  checkCountedCopies(object);
   std::ranges::move(object.landings, std::back_inserter(object.unseen));
   object.landings.clear();
   landLoads(object);
@@ -208,7 +225,7 @@ static Flow invalidate(Warp &warp, const Op &op) {
     unsigned waiting = object.waitingThreads();
     if (waiting || !object.landings.empty() || !object.loads.empty())
       warp.fail(op, lane,
-                fmt::format("{} threads wait, and {} noinc arrivals have copies in flight, at {}", waiting,
+                fmt::format("{} threads wait, and {} arrivals have copies in flight, at {}", waiting,
                             object.landings.size(), object.describe(place.offset)));
     land(object);
     warp.block.checks.change(warp, lane, op, place.offset, ArrivalBarrier::sizeBytes);
@@ -268,6 +285,19 @@ static Flow arrive(Warp &warp, const Op &op) {
     completed |= completeAtOnce(warp.block, object);
   });
   return goOn(warp, completed);
+}
+
+/// in: the object. The arrival is counted in, and made when the lane's earlier copies have landed: the phase is not
+/// complete before that, and the number of other arrivals stays as it is.
+static Flow countCopies(Warp &warp, const Op &op) {
+  eachLane(warp.active, [&](unsigned lane) {
+    Place place = locateObject(warp, op, lane);
+    ArrivalBarrier &object = find(warp, op, lane, place.offset);
+    warp.block.checks.use(warp, lane, op, place.offset, ArrivalBarrier::sizeBytes);
+    checkPhase(warp, op, lane, object, place.offset);
+    object.landings.push_back({&warp, lane, releaseCopies(warp, lane), warp.clock});
+  });
+  return Flow::Next;
 }
 
 /// in: the object, how often each thread arrives.
@@ -353,6 +383,7 @@ std::span<const Entry> heddle::threads::arrivalBarrierTable() {
       forAll("llvm.nvvm.mbarrier.expect.tx.scope.cta.space.cta", expectBytes<false>),
       forAll("llvm.nvvm.mbarrier.arrive.expect.tx.scope.cta.space.cta", expectBytes<true>),
       forAll("llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared", arrive<true>),
+      forAll("llvm.nvvm.cp.async.mbarrier.arrive.shared", countCopies),
       forAll("llvm.nvvm.mbarrier.try.wait.parity.scope.cta.space.cta", waitParity),
   };
   return rows;

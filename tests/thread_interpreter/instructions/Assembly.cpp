@@ -164,6 +164,14 @@ static void addOthers(std::map<std::string, LaneFunction> &texts) {
   };
   texts["cvt.rn.bf16x2.f32 $0, $1, $2;"] = convertPair<BF16>;
   texts["cvt.rn.f16x2.f32 $0, $1, $2;"] = convertPair<F16>;
+  // What a kernel of the corpus, nv_mixed, has in its own assembly: of an element, and of a thread's two elements.
+  texts["mad.lo.s32 $0, $1, 3, $2;"] = [](LaneCall &call) {
+    call.results[0] = uint32_t(3 * uint32_t(call.operands[0]) + uint32_t(call.operands[1]));
+  };
+  texts["shl.b32 $0, $2, 2; shl.b32 $1, $3, 2;"] = [](LaneCall &call) {
+    for (size_t i = 0; i < 2; ++i)
+      call.results[i] = uint32_t(call.operands[i]) << 2;
+  };
   texts["trap;"] = [](LaneCall &) { throw Fatal{"a thread reached `trap;`"}; };
 }
 

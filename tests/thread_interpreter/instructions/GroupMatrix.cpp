@@ -23,6 +23,9 @@ struct Descriptor {
   /// The address of an element of so many bytes: `outer` along M or N, `k` along the depth.
   uint32_t address(uint32_t outer, uint32_t k, bool alongK, uint32_t bytes) const {
     uint32_t at = start, row = swizzle / bytes;
+    if (!swizzle) // core matrices of 8 rows of 16 bytes; the leading offset is along K
+      return alongK ? at + outer / 8 * stride + outer % 8 * 16 + k * bytes / 16 * leading + k * bytes % 16
+                    : at + outer * bytes / 16 * stride + outer * bytes % 16 + k / 8 * leading + k % 8 * 16;
     if (alongK)
       at += outer / 8 * stride + outer % 8 * swizzle + bytes * k;
     else
@@ -66,8 +69,6 @@ static Flow multiplyGroup(Warp &warp, const Op &op) {
         unsigned columns = op.outs * 2u, end = op.ins - unsigned(Chooses);
         bool adds = !Chooses || addsAccumulators(warp, op);
         Descriptor a(warp.reg(op.in[end - 2])[0]), b(warp.reg(op.in[end - 1])[0]);
-        if ((!a.swizzle && Where != Left::Registers) || !b.swizzle)
-          warp.fail(op, 0, "only swizzled operands are known");
         constexpr unsigned depth = 32 / A::bytes;
         auto read = [&]<class Format>(Format, const Descriptor &matrix, unsigned outer, unsigned k, bool alongK,
                                       unsigned lane) {

@@ -92,7 +92,7 @@ tt.func @s10_types(%s: i32, %c: tensor<64x16xf16, #sums>, %a: !simt.shared<1 * 6
 // -----
 #sums = #simt.linear<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
 tt.func @s11(%s: i32, %c: tensor<64x16xf32, #sums>, %a: !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, %b: !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0]]>) {
-  // expected-error @+1 {{reads swizzled rows of 32, 64 or 128 bytes, not '!simt.shared<1 * 16x16xf16,}}
+  // expected-error @+1 {{reads rows swizzled over 32, 64 or 128 bytes, or of 16 bytes, not '!simt.shared<1 * 16x16xf16,}}
   %d = simt.dot_shared %a[%s], %b[%s], %c : !simt.shared<1 * 64x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 8], [8, 0], [16, 0], [32, 0]]>, !simt.shared<1 * 16x16xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [1, 0], [2, 0], [4, 0], [8, 0]]> -> tensor<64x16xf32, #sums>
   tt.return
 }
