@@ -78,8 +78,8 @@ LinearLayout nvmmaShared(const Shape &shape, int64_t swizzleBytes, int elementBi
   if (shape.size() == 1)
     return alongAxes(Dim::Offset, shape, order);
   if (columns < tileColumns)
-    throw internalError(fmt::format("layout: rows of {} elements of {} bits are no rows swizzled over {} bytes", columns,
-                                    elementBits, swizzleBytes));
+    throw internalError(fmt::format("layout: rows of {} elements of {} bits are no rows swizzled over {} bytes",
+                                    columns, elementBits, swizzleBytes));
   Phases phases =
       swizzleBytes == 0 ? Phases{1, 1, 1} : Phases{128 / elementBits, 128 / swizzleBytes, swizzleBytes / 16};
   Dim column = Dim::Dim0, row = Dim::Dim1; // of the matrix; the tile's axes come by the reshape

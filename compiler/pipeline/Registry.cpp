@@ -29,8 +29,9 @@ void heddle::registerInputDialects(DialectRegistry &registry) {
   registry.insert<triton::TritonDialect, arith::ArithDialect, cf::ControlFlowDialect, gpu::GPUDialect,
                   LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect, ROCDL::ROCDLDialect,
                   scf::SCFDialect, ub::UBDialect, vector::VectorDialect>();
-  registry.insert<heddle::triton::gpu::TritonGpuDialect, heddle::triton::amdg::AmdGpuDialect, heddle::triton::nvgpu::NvidiaGpuDialect,
-                  heddle::triton::gluon::GluonDialect, peer::PeerDialect, simt::SimtDialect>();
+  registry.insert<heddle::triton::gpu::TritonGpuDialect, heddle::triton::amdg::AmdGpuDialect,
+                  heddle::triton::nvgpu::NvidiaGpuDialect, heddle::triton::gluon::GluonDialect, peer::PeerDialect,
+                  simt::SimtDialect>();
 }
 
 void heddle::registerPasses() {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// heddle-threads TEXT X,Y,Z ARGUMENT...: runs a kernel for sm_90 in the thread interpreter. An argument is the bits of a
-// scalar, a number, or a buffer, @FILE, whose bytes it reads and writes back. It fails where the interpreter finds a
+// heddle-threads TEXT X,Y,Z ARGUMENT...: runs a kernel for sm_90 in the thread interpreter. An argument is the bits of
+// a scalar, a number, or a buffer, @FILE, whose bytes it reads and writes back. It fails where the interpreter finds a
 // race or another fault.
 #include "support/Error.h"
 #include "support/File.h"

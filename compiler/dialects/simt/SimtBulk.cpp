@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Bulk copies of tensors, and partitions of the block's warps: their types as text, and their rules. Limits are those of
-// PTX ISA 8.6, "Tensor Map".
+// Bulk copies of tensors, and partitions of the block's warps: their types as text, and their rules. Limits are those
+// of PTX ISA 8.6, "Tensor Map".
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/dialects/triton/TritonVerify.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -38,9 +38,10 @@ LogicalResult TensorMapType::verify(function_ref<InFlightDiagnostic()> emitError
   if (shape.empty() || shape.size() > 5 || !llvm::is_contained({0, 32, 64, 128}, swizzle) || !element.isIntOrFloat() ||
       !llvm::is_contained({8, 16, 32, 64}, element.getIntOrFloatBitWidth()) ||
       llvm::any_of(shape, [](int64_t size) { return size < 1 || !llvm::isPowerOf2_64(uint64_t(size)); }))
-    return emitError() << "bulk copies move blocks of 1 to 5 axes of elements of 8, 16, 32 or 64 bits, swizzled over 0, "
-                          "32, 64 or 128 bytes, not "
-                       << triton::shapeText(shape) << " of " << element << " over " << swizzle;
+    return emitError()
+           << "bulk copies move blocks of 1 to 5 axes of elements of 8, 16, 32 or 64 bits, swizzled over 0, "
+              "32, 64 or 128 bytes, not "
+           << triton::shapeText(shape) << " of " << element << " over " << swizzle;
   int64_t bytes = shape.back() * element.getIntOrFloatBitWidth() / 8, least = std::max<int64_t>(16, swizzle);
   if (bytes < least)
     return emitError() << "rows of " << bytes << " bytes: a bulk copy has rows of " << least << " or more";

@@ -62,8 +62,8 @@ void SliceAttr::print(AsmPrinter &printer) const {
 LogicalResult SliceAttr::verify(EmitError emitError, int64_t dim, Attribute parent) {
   // Rule G4: a slice is of a layout of tiles that has the axis.
   std::optional<int64_t> rank = rankOf(parent);
-  bool isLayout = isa<BlockedAttr, SliceAttr, DotOperandAttr, AmdMfmaAttr, NvidiaMmaAttr, LinearAttr, gluon::AutoEncodingAttr,
-                      gluon::CoalescedEncodingAttr>(parent);
+  bool isLayout = isa<BlockedAttr, SliceAttr, DotOperandAttr, AmdMfmaAttr, NvidiaMmaAttr, LinearAttr,
+                      gluon::AutoEncodingAttr, gluon::CoalescedEncodingAttr>(parent);
   if (!isLayout)
     return emitError() << "a slice of " << parent << ", which is no layout of tiles";
   if (dim < 0 || (rank && dim >= *rank))

@@ -31,15 +31,15 @@ LogicalResult NvidiaMmaAttr::verify(EmitError emitError, int64_t major, int64_t,
                                     ArrayRef<int64_t> shape) {
   // Rule N1: Hopper has mma.sync (version 2) and wgmma (version 3).
   if (major != 2 && major != 3)
-    return emitError() << "`nvidia_mma` of version " << major
-                       << ": sm_90 has versions 2 (`mma.sync`) and 3 (`wgmma`)";
+    return emitError() << "`nvidia_mma` of version " << major << ": sm_90 has versions 2 (`mma.sync`) and 3 (`wgmma`)";
   if (failed(verifyPowers(emitError, "warpsPerCTA", warps)) || failed(verifyPowers(emitError, "instrShape", shape)))
     return failure();
   // Rule N2: the instruction is 16 x 8 with a number for each axis, or 16 x N x K, with four warps along the rows.
-  bool isKnown = major == 2 ? warps.size() >= 2 && shape.size() == warps.size() && shape[shape.size() - 2] == 16 &&
-                                  shape.back() == 8 && llvm::all_of(shape.drop_back(2), [](int64_t n) { return n == 1; })
-                            : warps.size() == 2 && shape.size() == 3 && shape[0] == 16 && shape[1] >= 8 &&
-                                  shape[1] <= 256 && warps[0] % 4 == 0;
+  bool isKnown = major == 2
+                     ? warps.size() >= 2 && shape.size() == warps.size() && shape[shape.size() - 2] == 16 &&
+                           shape.back() == 8 && llvm::all_of(shape.drop_back(2), [](int64_t n) { return n == 1; })
+                     : warps.size() == 2 && shape.size() == 3 && shape[0] == 16 && shape[1] >= 8 && shape[1] <= 256 &&
+                           warps[0] % 4 == 0;
   if (!isKnown)
     return emitError() << "`nvidia_mma` of version " << major << " with instrShape " << textOf(shape)
                        << " and warpsPerCTA " << textOf(warps) << ": "
@@ -69,13 +69,15 @@ Attribute NvmmaSharedAttr::parse(AsmParser &parser, Type) {
 
 void NvmmaSharedAttr::print(AsmPrinter &printer) const {
   printer << "<{swizzlingByteWidth = " << getSwizzlingByteWidth()
-          << ", transposed = " << (getTransposed() ? "true" : "false") << ", elementBitWidth = " << getElementBitWidth();
+          << ", transposed = " << (getTransposed() ? "true" : "false")
+          << ", elementBitWidth = " << getElementBitWidth();
   if (getRank() != 2)
     printer << ", rank = " << getRank();
   printer << "}>";
 }
 
-LogicalResult NvmmaSharedAttr::verify(EmitError emitError, int64_t swizzle, bool transposed, int64_t bits, int64_t rank) {
+LogicalResult NvmmaSharedAttr::verify(EmitError emitError, int64_t swizzle, bool transposed, int64_t bits,
+                                      int64_t rank) {
   // Rule N3: the swizzles that Hopper's instructions know, and elements of whole bytes.
   if (!llvm::is_contained({0, 32, 64, 128}, swizzle))
     return emitError() << "`swizzlingByteWidth` is " << swizzle << ": it is 0, 32, 64 or 128";

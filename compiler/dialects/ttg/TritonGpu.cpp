@@ -69,14 +69,15 @@ namespace {
 struct EncodingAliases : public OpAsmDialectInterface {
   using OpAsmDialectInterface::OpAsmDialectInterface;
   AliasResult getAlias(Attribute attribute, raw_ostream &stream) const override {
-    StringRef name = llvm::TypeSwitch<Attribute, StringRef>(attribute)
-                         .Case([](BlockedAttr) { return "blocked"; })
-                         .Case([](LinearAttr) { return "linear"; })
-                         .Case<AmdMfmaAttr, NvidiaMmaAttr>([](auto) { return "mma"; })
-                         .Case<SwizzledSharedAttr, RotatingSharedAttr, PaddedSharedAttr, NvmmaSharedAttr, SharedLinearAttr>(
-                             [](auto) { return "shared"; })
-                         .Case([](SharedMemoryAttr) { return "smem"; })
-                         .Default([](Attribute) { return ""; });
+    StringRef name =
+        llvm::TypeSwitch<Attribute, StringRef>(attribute)
+            .Case([](BlockedAttr) { return "blocked"; })
+            .Case([](LinearAttr) { return "linear"; })
+            .Case<AmdMfmaAttr, NvidiaMmaAttr>([](auto) { return "mma"; })
+            .Case<SwizzledSharedAttr, RotatingSharedAttr, PaddedSharedAttr, NvmmaSharedAttr, SharedLinearAttr>(
+                [](auto) { return "shared"; })
+            .Case([](SharedMemoryAttr) { return "smem"; })
+            .Default([](Attribute) { return ""; });
     if (name.empty())
       return AliasResult::NoAlias;
     stream << name;
@@ -88,7 +89,8 @@ struct EncodingAliases : public OpAsmDialectInterface {
 void TritonGpuDialect::initialize() {
   addInterfaces<EncodingAliases>();
   addAttributes<BlockedAttr, SliceAttr, DotOperandAttr, AmdMfmaAttr, LinearAttr, GenericLinearAttr, NvidiaMmaAttr,
-                NvmmaSharedAttr, SwizzledSharedAttr, RotatingSharedAttr, PaddedSharedAttr, SharedLinearAttr, SharedMemoryAttr>();
+                NvmmaSharedAttr, SwizzledSharedAttr, RotatingSharedAttr, PaddedSharedAttr, SharedLinearAttr,
+                SharedMemoryAttr>();
   addTypes<MemDescType, AsyncTokenType>();
   addOperations<AsyncCommitGroupOp, AsyncCopyOp, AsyncWaitOp, BarrierOp, ConvertLayoutOp, Fp4ToFpOp, InlineAsmOp,
                 LocalAllocOp, LocalAtomicScatterRMWOp, LocalDeallocOp, LocalGatherOp, LocalLoadOp, LocalScatterOp,

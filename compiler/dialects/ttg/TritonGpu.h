@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The dialects of TTGIR text besides `tt`: `ttg` (tiles with layouts, memory objects), `amdg` (buffer accesses),
-// `ttng` (Hopper's warp groups, barrier objects, bulk copies) and `gluon` (layouts to be chosen). Source: the text that Triton 3.9 prints.
+// `ttng` (Hopper's warp groups, barrier objects, bulk copies) and `gluon` (layouts to be chosen). Source: the text that
+// Triton 3.9 prints.
 #pragma once
 #include "compiler/dialects/triton/Triton.h"
 

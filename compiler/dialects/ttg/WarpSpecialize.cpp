@@ -45,7 +45,8 @@ void WarpSpecializeOp::print(OpAsmPrinter &printer) {
   for (auto [number, region, warps] : llvm::enumerate(getPartitions(), getPartitionNumWarps())) {
     printer.printNewline();
     printer << "partition" << number << "(";
-    llvm::interleaveComma(region.getArguments(), printer, [&](BlockArgument each) { printer.printRegionArgument(each); });
+    llvm::interleaveComma(region.getArguments(), printer,
+                          [&](BlockArgument each) { printer.printRegionArgument(each); });
     printer << ") num_warps(" << warps << ") ";
     printer.printRegion(region, /*printEntryBlockArgs=*/false);
   }
@@ -69,8 +70,7 @@ LogicalResult WarpSpecializeOp::verify() {
   }
   for (auto registers : {getRequestedRegisters(), getActualRegisters()})
     if (registers && registers->size() != getPartitions().size() && registers->size() != getPartitions().size() + 1)
-      return emitOpError() << "has " << getPartitions().size() << " partitions and registers for "
-                           << registers->size();
+      return emitOpError() << "has " << getPartitions().size() << " partitions and registers for " << registers->size();
   // Rule N13: the default region gives the results.
   auto yield = dyn_cast<WarpYieldOp>(getDefaultRegion().back().getTerminator());
   if (!yield || yield.getValues().getTypes() != getResultTypes())

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Barrier objects that count bytes, bulk copies of tensors (TMA), and what partitions of a block need: barriers by number
-// and registers by warp group. Source: PTX ISA 8.6.
+// Barrier objects that count bytes, bulk copies of tensors (TMA), and what partitions of a block need: barriers by
+// number and registers by warp group. Source: PTX ISA 8.6.
 #include "compiler/lowering/nvptx/NvptxTarget.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/Twine.h"
@@ -43,10 +43,9 @@ Value NvptxTarget::tensorMap(LLVM::LLVMFuncOp kernel, int64_t) const {
   constexpr unsigned mapBytes = 128, alignment = 64;
   auto map = LLVM::LLVMArrayType::get(b.getI8Type(), mapBytes);
   kernel->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr()); // which grid constants ask for
-  NamedAttribute attributes[] = {
-      b.getNamedAttr(LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(map)),
-      b.getNamedAttr(LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(alignment)),
-      b.getNamedAttr(NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr())};
+  NamedAttribute attributes[] = {b.getNamedAttr(LLVM::LLVMDialect::getByValAttrName(), TypeAttr::get(map)),
+                                 b.getNamedAttr(LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(alignment)),
+                                 b.getNamedAttr(NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr())};
   return addParameter(kernel, LLVM::LLVMPointerType::get(context), b.getDictionaryAttr(attributes));
 }
 
@@ -114,8 +113,7 @@ void NvptxTarget::namedBarrier(Builder &b, int64_t number, int64_t threads) cons
 }
 
 Value NvptxTarget::namedBarrierOr(Builder &b, Value bit, int64_t number, int64_t threads) const {
-  return call(b, b.getI1Type(), "llvm.nvvm.barrier.cta.red.or.aligned.count",
-              {i32(b, number), i32(b, threads), bit});
+  return call(b, b.getI1Type(), "llvm.nvvm.barrier.cta.red.or.aligned.count", {i32(b, number), i32(b, threads), bit});
 }
 
 void NvptxTarget::limitRegisters(LLVM::LLVMFuncOp kernel, int64_t registers) const {
@@ -123,7 +121,8 @@ void NvptxTarget::limitRegisters(LLVM::LLVMFuncOp kernel, int64_t registers) con
   SmallVector<Attribute> attributes;
   if (ArrayAttr known = kernel.getPassthroughAttr())
     attributes.append(known.begin(), known.end());
-  attributes.push_back(b.getArrayAttr({b.getStringAttr("nvvm.maxnreg"), b.getStringAttr(llvm::Twine(registers).str())}));
+  attributes.push_back(
+      b.getArrayAttr({b.getStringAttr("nvvm.maxnreg"), b.getStringAttr(llvm::Twine(registers).str())}));
   kernel.setPassthroughAttr(b.getArrayAttr(attributes));
 }
 

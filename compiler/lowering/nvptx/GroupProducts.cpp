@@ -64,8 +64,8 @@ void NvptxTarget::endGroup(Builder &b) const {
 }
 
 // By assembly: the dialect's operation, which is assembly as well, takes accumulators as one structure.
-SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, GroupOperand a, GroupOperand b,
-                                              ValueRange accumulators, Value adds) const {
+SmallVector<Value> NvptxTarget::multiplyGroup(Builder &builder, GroupOperand a, GroupOperand b, ValueRange accumulators,
+                                              Value adds) const {
   size_t count = accumulators.size();
   std::string list;
   for (size_t i = 0; i < count; ++i)

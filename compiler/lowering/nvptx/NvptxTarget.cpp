@@ -178,8 +178,9 @@ void NvptxTarget::arrive(Builder &b, Value object) const {
 }
 
 void NvptxTarget::arriveAfterCopies(Builder &b, Value object, bool increments) const {
-  callWithout(b, increments ? "llvm.nvvm.cp.async.mbarrier.arrive.shared" : "llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared",
-              {object});
+  callWithout(
+      b, increments ? "llvm.nvvm.cp.async.mbarrier.arrive.shared" : "llvm.nvvm.cp.async.mbarrier.arrive.noinc.shared",
+      {object});
 }
 
 Value NvptxTarget::waitArrivals(Builder &b, Value object, Value parity) const {

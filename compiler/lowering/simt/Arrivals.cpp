@@ -59,9 +59,7 @@ void Arrivals::eachObject(Value objects, llvm::function_ref<void(Value)> body) {
 
 void Arrivals::lower(EndArrivalsOp op) {
   if (!isRefused())
-    inThread(state.thread, [&] {
-      eachObject(op.getObjects(), [&](Value object) { target.endArrivals(b, object); });
-    });
+    inThread(state.thread, [&] { eachObject(op.getObjects(), [&](Value object) { target.endArrivals(b, object); }); });
 }
 
 void Arrivals::lower(ArriveOnceOp op) {
@@ -108,5 +106,6 @@ void Arrivals::lower(WaitArrivalsOp op) {
 }
 
 void simt::addArrivals(RewritePatternSet &patterns, ThreadState &state) {
-  addFamily<Arrivals, InitArrivalsOp, ArriveOp, WaitArrivalsOp, ArriveOnceOp, ExpectBytesOp, EndArrivalsOp>(patterns, state);
+  addFamily<Arrivals, InitArrivalsOp, ArriveOp, WaitArrivalsOp, ArriveOnceOp, ExpectBytesOp, EndArrivalsOp>(patterns,
+                                                                                                            state);
 }

@@ -84,9 +84,8 @@ void BulkCopies::lower(BulkLoadOp op) {
     return;
   Value object = firstByteOf(op.getObjects(), Value());
   inOneThreadIf(op.getCondition(), [&] {
-    eachBox(op.getMap().getType(), op.getPlace(), op.getMemory(), [&](Value shared, ValueRange place) {
-      target.bulkLoad(b, shared, scalar(op.getMap()), place, object);
-    });
+    eachBox(op.getMap().getType(), op.getPlace(), op.getMemory(),
+            [&](Value shared, ValueRange place) { target.bulkLoad(b, shared, scalar(op.getMap()), place, object); });
   });
 }
 

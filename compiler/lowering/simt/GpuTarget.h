@@ -119,7 +119,7 @@ public:
   /// Whether shared memory can have barrier objects (simt.init_arrivals), words of 64 bits, to which `object` points.
   virtual bool hasArrivals() const { return false; }
   virtual void initArrivals(Builder &b, mlir::Value object, int64_t arrivals) const {}
-  virtual void arrive(Builder &b, mlir::Value object) const {}            ///< this thread
+  virtual void arrive(Builder &b, mlir::Value object) const {} ///< this thread
   /// This thread, when its copies have landed; `increments`: the phase expects an arrival more for it.
   virtual void arriveAfterCopies(Builder &b, mlir::Value object, bool increments) const {}
   /// Whether (i1) the phase of this parity has ended, after some time of waiting for it.

@@ -43,8 +43,8 @@ Value GroupMatmuls::groupDescriptor(DotSharedOp op, bool isB) {
     bool isRow = isB == transposed;
     warps.bases.push_back({byteAt(ring, inverse, isRow ? along : 0, isRow ? 0 : along)});
   }
-  Value address = LLVM::PtrToIntOp::create(b, b.getI32Type(),
-                                           firstByteOf(isB ? op.getB() : op.getA(), isB ? op.getBStage() : op.getAStage()));
+  Value address = LLVM::PtrToIntOp::create(
+      b, b.getI32Type(), firstByteOf(isB ? op.getB() : op.getA(), isB ? op.getBStage() : op.getAStage()));
   Value group =
       placePart(LinearLayout({{Dim::Register, {}}, {Dim::Lane, {}}, warps}, {{Dim::Offset, bytes}}), Dim::Offset);
   return target.operandDescriptor(b, arith::AddIOp::create(b, address, group), *operandLayout(ring));

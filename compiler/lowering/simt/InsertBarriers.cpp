@@ -151,7 +151,8 @@ LogicalResult simt::insertBarriers(ModuleOp module, BlockShape block) {
 
 LogicalResult simt::verifyHazards(ModuleOp module, BlockShape block) {
   for (auto function : module.getOps<triton::FuncOp>())
-    if (failed(verifyPlaces(function)) || failed(HazardWalk(function, block.of(function), HazardWalk::Mode::Report).run()))
+    if (failed(verifyPlaces(function)) ||
+        failed(HazardWalk(function, block.of(function), HazardWalk::Mode::Report).run()))
       return failure();
   return success();
 }

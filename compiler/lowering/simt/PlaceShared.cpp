@@ -206,8 +206,9 @@ LogicalResult simt::verifyPlaces(triton::FuncOp function) {
   TextOrder order(function);
   SmallVector<Lifetime> placed;
   WalkResult walked = function.getBody().walk<WalkOrder::PreOrder>([&](AllocOp alloc) {
-    return !alloc.getStart() || alloc.getCommon() || succeeded(addPlaced(alloc, order, placed)) ? WalkResult::advance()
-                                                                           : WalkResult::interrupt();
+    return !alloc.getStart() || alloc.getCommon() || succeeded(addPlaced(alloc, order, placed))
+               ? WalkResult::advance()
+               : WalkResult::interrupt();
   });
   return failure(walked.wasInterrupted());
 }
@@ -239,7 +240,8 @@ static LogicalResult placePartition(triton::FuncOp function, const GpuTarget &ta
   });
   end = std::max(end, placedBytes(function));
   if (end > target.sharedMemoryBytes()) // rule K2
-    return emitError(function.getLoc()) << "the kernel needs " << end << " bytes of shared memory for each block with that of "
+    return emitError(function.getLoc()) << "the kernel needs " << end
+                                        << " bytes of shared memory for each block with that of "
                                         << "its partitions; the chip has " << target.sharedMemoryBytes();
   return failure(walked.wasInterrupted());
 }

@@ -141,9 +141,8 @@ SmallVector<SharedAccess, 2> simt::accessesOf(Operation *op) {
         return {{.part = partOf(end.getObjects(), Value()), .op = op, .writes = true}};
       })
       // Threads use barrier objects at the same time; that they are made before and ended after is ordered.
-      .Case<ArriveOp, ArriveOnceOp, ExpectBytesOp, WaitArrivalsOp>([&](auto use) -> Accesses {
-        return {{.part = partOf(use.getObjects(), use.getStage()), .op = op}};
-      })
+      .Case<ArriveOp, ArriveOnceOp, ExpectBytesOp, WaitArrivalsOp>(
+          [&](auto use) -> Accesses { return {{.part = partOf(use.getObjects(), use.getStage()), .op = op}}; })
       .Case([&](BulkLoadOp copy) -> Accesses {
         return {{.part = partOf(copy.getMemory(), Value()), .op = op, .writes = true},
                 {.part = partOf(copy.getObjects(), Value()), .op = op}};

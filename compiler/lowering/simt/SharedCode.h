@@ -28,9 +28,9 @@ protected:
   Memory memoryAt(Value memory, Value stage);
   /// The memory object of which a value is all tiles; null for a part of one.
   const ThreadState::Ring *ringOf(Value memory);
-  Value stageOf(Value ring, Value stage);     ///< a pointer; of what is neither padded nor a part
+  Value stageOf(Value ring, Value stage);       ///< a pointer; of what is neither padded nor a part
   Value firstByteOf(Value memory, Value stage); ///< a pointer to the first element; `stage` may be null
-  static uint64_t possibleBits(Value offset); ///< that it may have, as far as the operations of views tell
+  static uint64_t possibleBits(Value offset);   ///< that it may have, as far as the operations of views tell
   Value elementPointer(const Memory &memory, const LinearLayout &offsets, int64_t reg);
 
   /// A read of a tile, register by register, as many at once as one instruction gives.

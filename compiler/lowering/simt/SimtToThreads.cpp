@@ -44,10 +44,11 @@ PackageTensorMap describe(TensorMapOp op) {
 /// The number of the map that the launch makes for `op`: those of the same argument and block are one.
 size_t numberOf(TensorMapOp op, ArrayRef<PackageTensorMap> maps) {
   PackageTensorMap wanted = describe(op);
-  return size_t(llvm::find_if(maps, [&](const PackageTensorMap &map) {
-                  return map.argument == wanted.argument && map.box == wanted.box && map.type == wanted.type &&
-                         map.swizzle == wanted.swizzle;
-                }) -
+  return size_t(llvm::find_if(maps,
+                              [&](const PackageTensorMap &map) {
+                                return map.argument == wanted.argument && map.box == wanted.box &&
+                                       map.type == wanted.type && map.swizzle == wanted.swizzle;
+                              }) -
                 maps.begin());
 }
 
@@ -159,11 +160,11 @@ void Frame::make() {
 //===-- The conversion -------------------------------------------------------------------------------------------===//
 
 static void addPatterns(RewritePatternSet &patterns, ThreadState &state) {
-  for (auto add :
-       {addAssembly,     addAtomics,       addBuffers,        addCalls,         addControlFlow,    addConversions,
-        addDirectCopies, addElementwise,   addGlobalMemory,   addGroupMatmuls,  addMaps,           addMatmuls,
-        addBulkCopies,   addPartitions,    addPolls,          addReductions,    addReports,        addScaledMatmuls, addScans,          addShapes,
-        addArrivals,     addSharedIndexed, addSharedRepacked, addSharedTiles,   addSynchronisation})
+  for (auto add : {addAssembly,    addAtomics,       addBuffers,        addCalls,        addControlFlow,
+                   addConversions, addDirectCopies,  addElementwise,    addGlobalMemory, addGroupMatmuls,
+                   addMaps,        addMatmuls,       addBulkCopies,     addPartitions,   addPolls,
+                   addReductions,  addReports,       addScaledMatmuls,  addScans,        addShapes,
+                   addArrivals,    addSharedIndexed, addSharedRepacked, addSharedTiles,  addSynchronisation})
     add(patterns, state);
 }
 
@@ -256,8 +257,8 @@ static Block *takeIn(LLVM::LLVMFuncOp kernel, LLVM::LLVMFuncOp partition, Block 
 /// How many registers threads take where partitions ask for numbers of their own: hardware gives them to groups of four
 /// warps. What partitions leave is the kernel's.
 struct RegisterPlan {
-  int64_t first = 0;          ///< that all begin with; 0: nothing is changed
-  int64_t kernel = 0;         ///< of the kernel's warps
+  int64_t first = 0;           ///< that all begin with; 0: nothing is changed
+  int64_t kernel = 0;          ///< of the kernel's warps
   SmallVector<int64_t> groups; ///< of those behind them
 };
 
@@ -311,8 +312,8 @@ static void dispatch(ThreadState &state, int64_t kernelWarps, ArrayRef<SmallVect
       if (!plan.first || registers == plan.first || (registers > plan.first) != more)
         continue;
       Value mine = arith::ShRUIOp::create(b, state.warp, number(llvm::Log2_64(warpsOfGroup)));
-      Value isMine = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, mine,
-                                           number(kernelWarps / warpsOfGroup + int64_t(group)));
+      Value isMine =
+          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, mine, number(kernelWarps / warpsOfGroup + int64_t(group)));
       auto branch = scf::IfOp::create(b, isMine);
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());

@@ -20,12 +20,12 @@ struct ThreadOptions {
 
 /// What the package must say about the lowered kernel.
 struct ThreadKernel {
-  std::string kernel;           ///< name in the source
-  std::string entry;            ///< symbol
-  int64_t threads = 0;          ///< of a block
-  int64_t sharedBytes = 0;      ///< of a block
+  std::string kernel;                       ///< name in the source
+  std::string entry;                        ///< symbol
+  int64_t threads = 0;                      ///< of a block
+  int64_t sharedBytes = 0;                  ///< of a block
   std::vector<PackageTensorMap> tensorMaps; ///< parameters behind all others, in this order
-  bool dependentLaunch = false;            ///< waits itself for the launch in front of it
+  bool dependentLaunch = false;             ///< waits itself for the launch in front of it
   std::vector<PackageSite>
       sites; ///< of prints and assertions; with any, a launch needs a record (binary/LaunchRecord.h)
 };

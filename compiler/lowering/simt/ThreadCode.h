@@ -66,7 +66,7 @@ struct ThreadState {
   };
   llvm::DenseMap<mlir::Value, Ring> rings;
   llvm::DenseMap<mlir::Operation *, mlir::Value> tensorMaps; ///< addresses, by `simt.tensor_map`
-  bool failed = false; ///< an operation was refused: the rest need not be right
+  bool failed = false;                                       ///< an operation was refused: the rest need not be right
 };
 
 class ThreadCode {

@@ -178,9 +178,8 @@ static LinearLayout nvmmaLayout(ttg::NvmmaSharedAttr nvmma, ArrayRef<int64_t> sh
                                nvmma.getTransposed());
   layout::Shape reversed(shape.rbegin(), shape.rend()); // the outermost axis is the contiguous one
   std::vector<int> axes(order.begin(), order.end());
-  return layout::permuteAxes(layout::nvmmaShared(reversed, nvmma.getSwizzlingByteWidth(),
-                                                 int(nvmma.getElementBitWidth()), false),
-                             axes);
+  return layout::permuteAxes(
+      layout::nvmmaShared(reversed, nvmma.getSwizzlingByteWidth(), int(nvmma.getElementBitWidth()), false), axes);
 }
 
 FailureOr<SharedType> simt::memoryType(ttg::MemDescType type, EmitError emitError) {

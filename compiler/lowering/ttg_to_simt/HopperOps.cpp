@@ -23,8 +23,8 @@ FailureOr<Type> simt::tensorMapType(tt::TensorDescType descriptor, EmitError emi
   Type element = block.getElementType();
   if (element.isInteger())
     element = IntegerType::get(element.getContext(), element.getIntOrFloatBitWidth()); // of no sign at this level
-  Type type =
-      TensorMapType::getChecked(emitError, descriptor.getContext(), block.getShape(), element, nvmma.getSwizzlingByteWidth());
+  Type type = TensorMapType::getChecked(emitError, descriptor.getContext(), block.getShape(), element,
+                                        nvmma.getSwizzlingByteWidth());
   return type ? FailureOr<Type>(type) : FailureOr<Type>();
 }
 
@@ -68,9 +68,7 @@ private:
   /// The bit, or null where it is known to be set.
   static Value unlessTrue(Value bit) { return bit && !matchPattern(bit, m_One()) ? bit : Value(); }
   /// All that these warps did before is over.
-  void meet() {
-    BarrierOp::create(b, /*warp=*/warps == 1, /*copies=*/false, /*shared=*/false, /*bare=*/false);
-  }
+  void meet() { BarrierOp::create(b, /*warp=*/warps == 1, /*copies=*/false, /*shared=*/false, /*bare=*/false); }
   LogicalResult replace(ValueRange values) {
     op->replaceAllUsesWith(values);
     op->erase();
@@ -86,7 +84,8 @@ private:
 
 Value HopperConverter::multiply(Value a, Value bb, Value c, Value adds) {
   Value stage = number(0), aStage = isa<SharedType>(a.getType()) ? stage : Value();
-  return DotSharedOp::create(b, c.getType(), a, aStage, bb, stage, c, /*aTransposed=*/false, /*bTransposed=*/false, adds);
+  return DotSharedOp::create(b, c.getType(), a, aStage, bb, stage, c, /*aTransposed=*/false, /*bTransposed=*/false,
+                             adds);
 }
 
 Value HopperConverter::partAlongK(Value operand, int axis, int64_t from, int64_t size) {
@@ -94,15 +93,17 @@ Value HopperConverter::partAlongK(Value operand, int axis, int64_t from, int64_t
     SmallVector<int64_t> shape(tile.getShape()), start(2, 0);
     shape[size_t(axis)] = size;
     start[size_t(axis)] = from;
-    layout::LinearLayout part = layout::wgmmaOperand({shape[0], shape[1]}, {warps, 1}, 32 / tile.getElementTypeBitWidth());
-    return ExtractSliceOp::create(b, withLayout(RankedTensorType::get(shape, tile.getElementType()), part), operand, start);
+    layout::LinearLayout part =
+        layout::wgmmaOperand({shape[0], shape[1]}, {warps, 1}, 32 / tile.getElementTypeBitWidth());
+    return ExtractSliceOp::create(b, withLayout(RankedTensorType::get(shape, tile.getElementType()), part), operand,
+                                  start);
   }
   auto memory = cast<SharedType>(operand.getType());
   SmallVector<int64_t> shape(memory.getShape()), start(2, 0);
   shape[size_t(axis)] = size;
   start[size_t(axis)] = from;
-  auto part = SharedType::get(b.getContext(), 1, shape, memory.getElementType(), memory.getLayout(), memory.getIntervals(),
-                              memory.getPaddings());
+  auto part = SharedType::get(b.getContext(), 1, shape, memory.getElementType(), memory.getLayout(),
+                              memory.getIntervals(), memory.getPaddings());
   return SubsliceOp::create(b, part, operand, start);
 }
 
@@ -114,7 +115,8 @@ LogicalResult HopperConverter::convert(nvgpu::WarpGroupDotOp dot) {
   Type element = memory.getElementType(), sumElement = sum.getElementType();
   unsigned bits = element.getIntOrFloatBitWidth();
   if (element.isF32() && dot.getInputPrecision() != tt::InputPrecision::TF32)
-    return op->emitOpError() << "multiplies f32 exactly, for which `wgmma` has no form: give precision `tf32`, or use `gl.dot_fma`";
+    return op->emitOpError()
+           << "multiplies f32 exactly, for which `wgmma` has no form: give precision `tf32`, or use `gl.dot_fma`";
   for (Value operand : {a, bb}) {
     auto shared = dyn_cast<SharedType>(operand.getType());
     std::optional<OperandLayout> lies = shared ? operandLayout(shared) : std::nullopt;
@@ -122,9 +124,10 @@ LogicalResult HopperConverter::convert(nvgpu::WarpGroupDotOp dot) {
       return op->emitOpError() << "reads " << shared
                                << ": `wgmma` reads rows swizzled over 32, 64 or 128 bytes (`gl.NVMMASharedLayout`)";
     if (shared && bits != 16 && lies->columnMajor != (operand == bb))
-      return op->emitOpError() << "has elements of " << bits
-                               << " bits that are not contiguous along K in shared memory: store the operand transposed, "
-                                  "and multiply by its `permute`";
+      return op->emitOpError()
+             << "has elements of " << bits
+             << " bits that are not contiguous along K in shared memory: store the operand transposed, "
+                "and multiply by its `permute`";
   }
   Value adds = unlessTrue(dot.getUseC());
   bool isShort = sumElement.isF16(); // sums in f32 until the end
@@ -160,7 +163,8 @@ LogicalResult HopperConverter::convert(nvgpu::WarpGroupDotWaitOp wait) {
   for (Value input : op->getOperands()) {
     bool isTile = isa<RankedTensorType>(input.getType());
     waits |= isTile;
-    values.push_back(isTile ? Value(DotWaitOp::create(b, input.getType(), input, uint64_t(wait.getPendings()))) : input);
+    values.push_back(isTile ? Value(DotWaitOp::create(b, input.getType(), input, uint64_t(wait.getPendings())))
+                            : input);
   }
   if (!waits)
     return op->emitOpError() << "waits for no matmul: give the result of one as `deps`";
@@ -204,7 +208,8 @@ LogicalResult HopperConverter::run() {
       })
       .Case([&](nvgpu::AsyncTMACopyGlobalToLocalOp copy) {
         Value memory = copy.getResultMutable().get(), objects = copy.getBarrierMutable().get();
-        BulkLoadOp::create(b, copy.getDescMutable().get(), copy.getCoord(), memory, objects, unlessTrue(copy.getPred()));
+        BulkLoadOp::create(b, copy.getDescMutable().get(), copy.getCoord(), memory, objects,
+                           unlessTrue(copy.getPred()));
         return replace({});
       })
       .Case([&](nvgpu::AsyncTMACopyLocalToGlobalOp copy) {
@@ -213,7 +218,8 @@ LogicalResult HopperConverter::run() {
         return replace({});
       })
       .Case([&](nvgpu::AsyncTMAReduceOp copy) {
-        BulkStoreOp::create(b, copy.getDescMutable().get(), copy.getCoord(), copy.getSrcMutable().get(), copy.getKindAttr());
+        BulkStoreOp::create(b, copy.getDescMutable().get(), copy.getCoord(), copy.getSrcMutable().get(),
+                            copy.getKindAttr());
         return replace({});
       })
       .Case([&](nvgpu::TMAStoreWaitOp wait) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Specialised warps: each partition becomes a function of its own, which computes again what it uses of the kernel's
 // values. Memory objects that several use are the same bytes (`common`).
-#include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
+#include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -81,8 +81,9 @@ FailureOr<Value> PartitionMaker::get(Value value, Operation *user) {
   Operation *op = value.getDefiningOp();
   bool isMemory = isa_and_nonnull<AllocOp>(op);
   if (!op || (!isMemory && !isMemoryEffectFree(op)))
-    return user->emitError() << "a partition of specialised warps uses a value that the kernel loads or computes in a loop: "
-                                "give it to the partition by shared memory, or compute it there";
+    return user->emitError()
+           << "a partition of specialised warps uses a value that the kernel loads or computes in a loop: "
+              "give it to the partition by shared memory, or compute it there";
   IRMapping mapping;
   for (Value each : usedBy(op)) {
     FailureOr<Value> inner = get(each, user);
@@ -142,7 +143,7 @@ LogicalResult simt::makePartitions(ModuleOp module, tt::FuncOp kernel, const Ttg
   size_t number = 0;
   for (ttg::WarpSpecializeOp op : found) {
     if (!op.getDefaultRegion().hasOneBlock() || op->getBlock() != &kernel.getBody().front())
-      return op.emitOpError("has a default region of several blocks, or stands behind a branch: warps are specialised in "
+      return op.emitOpError("has a default region of several blocks, or follows a branch: warps are specialised in "
                             "straight code of the kernel");
     SmallVector<int64_t> starts = firstWarps(op, about.warps);
     SmallVector<Attribute> names;

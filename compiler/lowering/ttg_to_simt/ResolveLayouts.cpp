@@ -167,9 +167,7 @@ private:
     return success();
   }
 
-  BlockThreads threadsAt(Value value) {
-    return {about.lanes, ttg::warpsIn(value.getParentRegion(), about.warps)};
-  }
+  BlockThreads threadsAt(Value value) { return {about.lanes, ttg::warpsIn(value.getParentRegion(), about.warps)}; }
 
   Attribute blocked(ArrayRef<int64_t> shape, ArrayRef<int64_t> size, const layout::Order &order, BlockThreads threads) {
     layout::ThreadSplit split = layout::splitThreads({shape.begin(), shape.end()}, {size.begin(), size.end()}, order,

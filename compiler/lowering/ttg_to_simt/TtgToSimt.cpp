@@ -117,8 +117,7 @@ private:
     Type &known = types[{type, warps}];
     if (known)
       return known;
-    FailureOr<LinearLayout> layout =
-        tileLayout(tile.getEncoding(), tile.getShape(), {threads.lanes, warps}, emitError);
+    FailureOr<LinearLayout> layout = tileLayout(tile.getEncoding(), tile.getShape(), {threads.lanes, warps}, emitError);
     if (failed(layout))
       return failure();
     return known = withLayout(tile, *layout);
@@ -408,7 +407,8 @@ private:
     Value other = op.getOther();
     if (int64_t elements = directElements(op, tile, op.getDstMutable().get(), other)) {
       AsyncCopyOp::create(b, op.getLoc(), op.getSrc(), op.getDstMutable().get(), Value(), op.getMask(),
-                          uint64_t(elements), /*keeps=*/op.getMask() && !other && !target.hasAsyncCopies(), cacheOf(op.getCachePolicyAttr()));
+                          uint64_t(elements), /*keeps=*/op.getMask() && !other && !target.hasAsyncCopies(),
+                          cacheOf(op.getCachePolicyAttr()));
       return replace(op, noToken(b, op.getLoc()));
     }
     if (op.getMask() && target.hasAsyncCopies()) { // what the mask forbids is zero
