@@ -88,15 +88,16 @@ LogicalResult MemDescType::verify(function_ref<InFlightDiagnostic()> emitError, 
   if (padded && padded.getShape() != allocShape.take_back(size_t(encoded)))
     return emitError() << "padding for " << shapeText(padded.getShape()) << " in a memory object of "
                        << shapeText(allocShape);
-  // Rule V23: a row of a layout of NVIDIA's holds what is swizzled, in elements of its size.
+  // Rule N14: a row of a layout of NVIDIA's holds what is swizzled, in elements of its size.
   if (auto nvmma = dyn_cast<NvmmaSharedAttr>(encoding)) {
     auto rank = size_t(nvmma.getRank());
     ArrayRef<int64_t> tile = allocShape.take_back(rank);
     int64_t bits = element.getIntOrFloatBitWidth(), columns = nvmma.getTransposed() ? tile.front() : tile.back();
     int64_t least = rank == 1 ? 1 : std::max<int64_t>(16, nvmma.getSwizzlingByteWidth()) * 8 / bits;
     if (bits != nvmma.getElementBitWidth() || columns < least)
-      return emitError() << "rows of " << columns << " elements of " << bits << " bits in " << encoding << ": they are of "
-                         << nvmma.getElementBitWidth() << " bits, and a row has " << least << " or more";
+      return emitError() << "rows of " << columns << " elements of " << bits << " bits in " << encoding
+                         << ": they are of " << nvmma.getElementBitWidth() << " bits, and a row has " << least
+                         << " or more";
   }
   return success();
 }

@@ -35,7 +35,7 @@ LogicalResult WarpGroupDotOp::verify() {
   return success();
 }
 
-// Rule N5: a wait leaves a number of matmuls or copies in flight, and gives what it is given.
+// Rule N5: a wait leaves a number of matmuls or copies in flight.
 static LogicalResult verifyPending(Operation *op, uint32_t number, const char *things) {
   if (int32_t(number) >= 0)
     return success();
@@ -43,9 +43,6 @@ static LogicalResult verifyPending(Operation *op, uint32_t number, const char *t
 }
 
 LogicalResult WarpGroupDotWaitOp::verify() {
-  if (getInputs().getTypes() != getOutputs().getTypes())
-    return emitOpError() << "gives " << getNumResults() << " values for " << getInputs().size()
-                         << ", or of other types";
   return verifyPending(*this, getPendings(), "matmuls of warp groups");
 }
 
@@ -60,7 +57,8 @@ static LogicalResult verifyBarrier(Operation *op, MemDescType object) {
   if (object.getElementType().isInteger(64) && ShapedType::getNumElements(object.getShape()) == 1 &&
       object.getMutableMemory())
     return success();
-  return op->emitOpError() << "takes " << object << " as a barrier object, which is `!ttg.memdesc<1xi64, ..., mutable>`";
+  return op->emitOpError() << "takes " << object
+                           << " as a barrier object, which is `!ttg.memdesc<1xi64, ..., mutable>`";
 }
 
 static LogicalResult verifyCount(Operation *op, uint32_t count, uint32_t most) {
@@ -110,8 +108,8 @@ static LogicalResult verifyBulk(Operation *op, TensorDescType descriptor, size_t
   while (blockShape.size() > shape.size() && blockShape.front() == 1)
     blockShape = blockShape.drop_front();
   if (!isSame || shape != blockShape)
-    return op->emitOpError() << "copies between a block of " << shapeText(block.getShape()) << " elements of " << element
-                             << " and a memory object of " << shapeText(shape) << " elements of "
+    return op->emitOpError() << "copies between a block of " << shapeText(block.getShape()) << " elements of "
+                             << element << " and a memory object of " << shapeText(shape) << " elements of "
                              << memory.getElementType();
   // Rule N9: its layout is what bulk copies write.
   if (!isa<NvmmaSharedAttr>(memory.getEncoding()))
@@ -120,9 +118,10 @@ static LogicalResult verifyBulk(Operation *op, TensorDescType descriptor, size_t
 }
 
 LogicalResult AsyncTMACopyGlobalToLocalOp::verify() {
-  // Rule N10: one block in a cluster, tensors as they lie in memory.
+  // Rule N10: there is one block in a cluster.
   if (getMulticast())
     return emitOpError("copies to several blocks of a cluster, which are not compiled: leave `multicast` out");
+  // Rule N11: what is written is mutable.
   if (!getResult().getType().getMutableMemory())
     return emitOpError("writes to an immutable memory object");
   if (failed(verifyBarrier(*this, getBarrier().getType())))
