@@ -2,7 +2,7 @@
 """Runs the sm_90 kernels of tests/corpus/gluon in the thread interpreter and compares with NumPy: run_hopper.py CORPUS [KERNEL ...].
 
 Both texts of Triton 3.9 each, by `heddle-threads`, which fails where the interpreter finds a race or a wait that is missing. What is
-written as `KERNEL.entry` or `KERNEL.ttgir` is one of the two.
+written as `KERNEL.entry` or `KERNEL.ttgir` is one of the two. Without names, those of NOT_RUN are expected to fail, as it says.
 """
 import os
 import re
@@ -14,6 +14,15 @@ import tempfile
 import numpy as np
 
 from hopper_cases import CASES, Descriptor
+
+# What does not run, with words of the reason: two that are refused when they are compiled, and two of which the interpreter does not
+# know an instruction.
+NOT_RUN = {
+    "nv_mixed": ["unknown inline assembly 'mad.lo.s32"],
+    "nv_copy_arrive_increment": ["unknown intrinsic 'llvm.nvvm.cp.async.mbarrier.arrive.shared'"],
+    "nv_wgmma_f16_n8": ["`wgmma` reads rows swizzled over 32, 64 or 128 bytes"],
+    "nv_tma_device": ["make the descriptor on the host, `TensorDescriptor.from_tensor`", "'ttg.global_scratch_alloc' is unknown"],
+}
 
 
 def parameters(text):
@@ -70,7 +79,8 @@ def run(path, case, folder):
 
 
 def main():
-    corpus, names = sys.argv[1], sys.argv[2:] or list(CASES)
+    corpus, names_given = sys.argv[1], sys.argv[2:]
+    names = names_given or list(CASES)
     wrong = total = 0
     for name in names:
         name, _, only = name.partition(".")
@@ -79,10 +89,13 @@ def main():
             with tempfile.TemporaryDirectory() as folder:
                 problem = run(path, CASES[name](np.random.default_rng(1)), folder)
             total += 1
+            if name in NOT_RUN and not names_given:
+                is_expected = problem and any(reason in problem for reason in NOT_RUN[name])
+                problem = None if is_expected else f"{problem or 'runs now'}; NOT_RUN has: {NOT_RUN[name]}"
             if problem:
                 wrong += 1
                 print(f"{name}{ending}: {problem}")
-    print(f"{total - wrong} of {total} right")
+    print(f"{total - wrong} of {total} as expected")
     sys.exit(wrong or not total)
 
 
