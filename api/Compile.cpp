@@ -85,6 +85,8 @@ std::string readKernelText(const std::string &path) {
 }
 
 std::string targetOfText(const std::string &text, const std::string &otherwise) {
+  if (text.find("ttg.target = \"cuda:90\"") != std::string::npos)
+    return "sm_90";
   for (std::string before : {"ttg.target = \"hip:", "simt.target = \""}) // as Triton and this compiler print it
     if (size_t start = text.find(before); start != std::string::npos)
       for (const Chip *chip : allChips())

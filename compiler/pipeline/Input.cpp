@@ -7,6 +7,7 @@
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "compiler/lowering/peer/ExternCalls.h"
 #include "compiler/pipeline/Compilation.h"
+#include "compiler/pipeline/ForeignWords.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -21,14 +22,24 @@ using llvm::isDigit;
 namespace heddle {
 namespace {
 
-/// The identifier after the `%` at a position of the text; empty for numbers and when there is none.
-StringRef identifierAt(StringRef text, unsigned line, unsigned column) {
+/// What stands in the text from a position to the end of the line.
+StringRef lineAt(StringRef text, unsigned line, unsigned column) {
   for (unsigned i = 1; i < line; ++i)
     text = text.split('\n').second;
-  text = text.split('\n').first.drop_front(std::min<size_t>(column - 1, text.size()));
-  if (!text.consume_front("%"))
+  text = text.split('\n').first;
+  return text.drop_front(std::min<size_t>(std::max(column, 1u) - 1, text.size()));
+}
+
+/// The word at a position of the text.
+StringRef wordAt(StringRef text, unsigned line, unsigned column) {
+  return lineAt(text, line, column).take_while([](char c) { return isAlnum(c) || StringRef("_$.-").contains(c); });
+}
+
+/// The identifier after the `%` at a position of the text; empty for numbers and when there is none.
+StringRef identifierAt(StringRef text, unsigned line, unsigned column) {
+  if (!lineAt(text, line, column).starts_with("%"))
     return "";
-  text = text.take_while([](char c) { return isAlnum(c) || StringRef("_$.-").contains(c); });
+  text = wordAt(text, line, column + 1);
   return !text.empty() && isDigit(text[0]) ? "" : text;
 }
 
@@ -261,31 +272,6 @@ LogicalResult checkThreads(Compilation &compilation) {
   return failure(walked.wasInterrupted());
 }
 
-/// What to do about words of Triton's dialects that have no meaning on AMD's gfx9, by the word as the parser's message
-/// quotes it; empty where it quotes none.
-static StringRef adviceOnForeignWord(StringRef message) {
-  struct Advice {
-    StringLiteral part, text;
-  };
-  static constexpr StringLiteral nvidia =
-      "`ttng` is of NVIDIA's chips: on gfx942 and gfx950 `cdna3.mfma` multiplies, `async_copy` of `cdna4` copies to "
-      "shared memory, and `gl.barrier()` is the barrier of a block";
-  static constexpr Advice known[] = {
-      {"`ttng'", nvidia},    // of an operation
-      {"\"ttng\"<", nvidia}, // of an attribute or a type
-      {"'ttg.warp_specialize'", "on gfx942 and gfx950 all warps execute one program: overlap its parts by "
-                                "`gl.amd.warp_pipeline_stage`"},
-      {"`nvidia_mma`", "the layout is of NVIDIA's chips: use `gl.amd.AMDMFMALayout`"},
-      {"`nvmma_shared`", "the layout is of NVIDIA's chips: use `gl.SwizzledSharedLayout` or `gl.PaddedSharedLayout`"},
-      {"`amd_wmma`", "the layout is of AMD's RDNA and gfx1250: use `gl.amd.AMDMFMALayout`"},
-      {"`partitioned_shared`", "the layout is of gfx1250: use `gl.SwizzledSharedLayout` or `gl.PaddedSharedLayout`"},
-  };
-  for (const Advice &advice : known)
-    if (message.contains(advice.part))
-      return advice.text;
-  return {};
-}
-
 LogicalResult parse(Compilation &compilation) {
   if (failed(checkNesting(compilation)))
     return failure();
@@ -294,7 +280,9 @@ LogicalResult parse(Compilation &compilation) {
     if (isAdvised || found.getSeverity() != DiagnosticSeverity::Error)
       return failure();
     std::string message = found.str();
-    StringRef advice = adviceOnForeignWord(message);
+    auto place = dyn_cast<FileLineColLoc>(found.getLocation());
+    StringRef word = place ? wordAt(compilation.text, place.getLine(), place.getColumn()) : "";
+    StringRef advice = adviceOnForeignWord(*compilation.chip, message, word);
     if (advice.empty())
       return failure();
     isAdvised = true;

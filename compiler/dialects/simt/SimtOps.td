@@ -376,7 +376,7 @@ def Simt_TensorMapType : TypeDef<Simt_Dialect, "TensorMap"> {
 def Simt_TensorMapOp : Simt_Op<"tensor_map", [Pure, AttrSizedOperandSegments]> {
   let summary = "the tensor at `base` of these sizes and strides, in elements, the last of which is 1";
   let description = [{
-    All three are arguments of the kernel: whoever launches it makes the map. Its type has the block of a copy and over how many bytes
+    All three are arguments of the kernel: the launch makes the map. Its type has the block of a copy and over how many bytes
     shared memory swizzles the rows; a copy reads zeros outside of the tensor; it writes nothing there.
   }];
   let arguments = (ins TT_Ptr:$base, Variadic<I32>:$sizes, Variadic<I64>:$strides);
@@ -388,7 +388,7 @@ def Simt_TensorMapOp : Simt_Op<"tensor_map", [Pure, AttrSizedOperandSegments]> {
 def Simt_BulkLoadOp : Simt_Op<"bulk_load", [MemoryEffects<[MemRead, MemWrite]>, AttrSizedOperandSegments]> {
   let summary = "one thread of the block begins to copy a block of a tensor to a memory object; its bytes arrive at a barrier object";
   let description = [{
-    The bytes count for `simt.expect_bytes`, and who waits for the phase sees them. Barriers order accesses to the memory object before it.
+    The bytes count for `simt.expect_bytes`, and threads that wait for the phase see them. Barriers order accesses to the memory object before it.
   }];
   let arguments = (ins Simt_TensorMapType:$map, Variadic<I32>:$place, Simt_SharedType:$memory,
                        Simt_SharedType:$objects, Optional<I1>:$condition);

@@ -40,7 +40,7 @@ LogicalResult WarpGroupDotOp::verify() {
   return success();
 }
 
-// Rule N5: a wait leaves a number of matmuls or copies in flight, and gives what it is given.
+// Rule N5: a wait leaves a number of matmuls or copies in flight.
 static LogicalResult verifyPending(Operation *op, uint32_t number, const char *things) {
   if (int32_t(number) >= 0)
     return success();
@@ -48,9 +48,6 @@ static LogicalResult verifyPending(Operation *op, uint32_t number, const char *t
 }
 
 LogicalResult WarpGroupDotWaitOp::verify() {
-  if (getInputs().getTypes() != getOutputs().getTypes())
-    return emitOpError() << "gives " << getNumResults() << " values for " << getInputs().size()
-                         << ", or of other types";
   return verifyPending(*this, getPendings(), "matmuls of warp groups");
 }
 
@@ -132,9 +129,10 @@ static LogicalResult verifyBulk(Operation *op, TensorDescType descriptor, size_t
 }
 
 LogicalResult AsyncTMACopyGlobalToLocalOp::verify() {
-  // Rule N10: one block in a cluster, tensors as they lie in memory.
+  // Rule N10: there is one block in a cluster.
   if (getMulticast())
     return emitOpError("copies to several blocks of a cluster, which are not compiled: leave `multicast` out");
+  // Rule N11: what is written is mutable.
   if (!getResult().getType().getMutableMemory())
     return emitOpError("writes to an immutable memory object");
   if (failed(verifyBarrier(*this, getBarrier().getType())))

@@ -123,7 +123,7 @@ def TTNG_TMAStoreWaitOp : TTNG_Op<"async_tma_store_wait", [Ordered]> {
 //===-- Warp specialisation --------------------------------------------------------------------------------------===//
 
 def TTG_WarpSpecializeOp : TTG_Op<"warp_specialize", [RecursiveMemoryEffects]> {
-  let summary = "the warps of the block execute the default region, further warps one partition each; all meet at the end";
+  let summary = "the warps of the block execute the default region, further warps one partition each; all synchronise at the end";
   let arguments = (ins Variadic<AnyType>:$captures, DenseI32ArrayAttr:$partitionNumWarps,
                        OptionalAttr<DenseI32ArrayAttr>:$warpGroupStartIds,
                        OptionalAttr<DenseI32ArrayAttr>:$requestedRegisters,

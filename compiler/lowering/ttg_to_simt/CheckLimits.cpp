@@ -81,28 +81,37 @@ LogicalResult simt::refuseUnsupported(ModuleOp module) {
   auto target = module->getAttrOfType<StringAttr>(ttg::targetAttribute);
   bool isAmd = target && target.getValue().starts_with("hip:");
   WalkResult result = module.walk([&](Operation *op) {
-    StringRef why = llvm::TypeSwitch<Operation *, StringRef>(op)
-                        .Case([&](ttg::WarpSpecializeOp specialise) {
-                          return isa<triton::FuncOp>(specialise->getParentOp())
-                                     ? ""
-                                     : "it stands in a loop or branch, or in another one: warps are specialised in the "
-                                       "kernel's own block";
-                        })
-                        .Case<triton::AssertOp, triton::PrintOp>([&](auto report) {
-                          return report->template getParentOfType<ttg::WarpSpecializeOp>()
-                                     ? "in specialised warps there are no prints and no assertions"
-                                     : "";
-                        })
-                        .Case([](scf::ExecuteRegionOp stage) {
-                          return stage.getRegion().hasOneBlock() ? "" : "a region of several blocks is not compiled";
-                        })
-                        .Default([](Operation *op) {
-                          bool isRead = !isa_and_nonnull<ROCDL::ROCDLDialect>(op->getDialect()) ||
-                                        isa<ROCDL::SchedBarrier, ROCDL::SetPrioOp>(op);
-                          return isRead ? ""
-                                        : "of `rocdl` only `rocdl.sched.barrier` and `rocdl.s.setprio` are read; "
-                                          "barriers and waits are `ttg.barrier` and `ttg.async_wait`";
-                        });
+    StringRef why =
+        llvm::TypeSwitch<Operation *, StringRef>(op)
+            .Case([&](ttg::WarpSpecializeOp specialise) {
+              return isa<triton::FuncOp>(specialise->getParentOp())
+                         ? ""
+                         : "it stands in a loop or branch, or in another one: warps are specialised in the "
+                           "kernel's own block";
+            })
+            .Case<triton::AssertOp, triton::PrintOp>([&](auto report) {
+              return report->template getParentOfType<ttg::WarpSpecializeOp>()
+                         ? "in specialised warps there are no prints and no assertions"
+                         : "";
+            })
+            .Case([&](triton::MakeTensorDescOp) {
+              return isAmd ? ""
+                           : "tensor descriptors that a kernel makes are not compiled: make the descriptor on "
+                             "the host, `TensorDescriptor.from_tensor`, and pass it as an argument";
+            })
+            .Case([](triton::nvgpu::FenceAsyncSharedOp fence) {
+              return fence.getBCluster() ? "clusters of blocks are not compiled: give `num_ctas` 1" : "";
+            })
+            .Case([](scf::ExecuteRegionOp stage) {
+              return stage.getRegion().hasOneBlock() ? "" : "a region of several blocks is not compiled";
+            })
+            .Default([](Operation *op) {
+              bool isRead = !isa_and_nonnull<ROCDL::ROCDLDialect>(op->getDialect()) ||
+                            isa<ROCDL::SchedBarrier, ROCDL::SetPrioOp>(op);
+              return isRead ? ""
+                            : "of `rocdl` only `rocdl.sched.barrier` and `rocdl.s.setprio` are read; "
+                              "barriers and waits are `ttg.barrier` and `ttg.async_wait`";
+            });
     if (StringRef advice = foreignAdvice(op, isAmd); !advice.empty()) {
       auto error = op->emitOpError("is not for `") << (target ? target.getValue() : "this chip") << "`";
       error.attachNote() << advice;

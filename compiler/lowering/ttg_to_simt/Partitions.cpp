@@ -143,9 +143,8 @@ LogicalResult simt::makePartitions(ModuleOp module, tt::FuncOp kernel, const Ttg
   size_t number = 0;
   for (ttg::WarpSpecializeOp op : found) {
     if (!op.getDefaultRegion().hasOneBlock() || op->getBlock() != &kernel.getBody().front())
-      return op.emitOpError(
-          "has a default region of several blocks, or stands behind a branch: warps are specialised in "
-          "straight code of the kernel");
+      return op.emitOpError("has a default region of several blocks, or follows a branch: warps are specialised in "
+                            "straight code of the kernel");
     SmallVector<int64_t> starts = firstWarps(op, about.warps);
     SmallVector<Attribute> names;
     for (auto [i, region] : llvm::enumerate(op.getPartitions())) {

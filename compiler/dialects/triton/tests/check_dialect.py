@@ -24,14 +24,14 @@ problems = []
 
 definitions = read("*.td")
 CLASSES = {"TT_Op": "tt", "Peer_Op": "peer", "Simt_Op": "simt", "Simt_Indexed": "simt",
-           "Simt_Combine": "simt", "TTG_Op": "ttg", "TTG_View": "ttg", "AMDG_Op": "amdg",
-           "AMDG_Scaled": "amdg", "Op<Gluon_Dialect,": "gluon", "Op<RocdlText_Dialect,": "rocdl"}
+           "Simt_Combine": "simt", "Simt_ArrivalsOp": "simt", "TTG_Op": "ttg", "TTG_View": "ttg", "AMDG_Op": "amdg",
+           "AMDG_Scaled": "amdg", "TTNG_Op": "ttng", "Op<Gluon_Dialect,": "gluon", "Op<RocdlText_Dialect,": "rocdl"}
 operations = []
 for start, prefix in CLASSES.items():
     opening = re.escape(start) + (" " if start.endswith(",") else "<")
     operations += [f"{prefix}.{found}" for found in re.findall(rf'^def \w+ : {opening}"([\w.]+)"', definitions, re.MULTILINE)]
 page = open(os.path.join(source, page_name)).read()
-listed = re.findall(r"`((?:ttg?|peer|simt|amdg|gluon|rocdl)\.[\w.]+)", page)
+listed = re.findall(r"`((?:ttg?|ttng|peer|simt|amdg|gluon|rocdl)\.[\w.]+)", page)
 tests = read("tests/ops_*.mlir") + read("tests/envelope.mlir") + read("tests/example*.mlir")
 for name in operations:
     if name not in listed:

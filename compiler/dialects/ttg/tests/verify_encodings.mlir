@@ -50,7 +50,7 @@ tt.func private @g11(!ttg.memdesc<8x8xf16, #ttg.padded_shared<[64:+-4] {order = 
 // expected-error @+1 {{unknown `colour`}}
 tt.func private @unknown_key(tensor<8xf32, #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [1], order = [0], colour = 1}>>)
 // -----
-// expected-error @+1 {{`CGALayout` is of clusters of blocks, which AMD's chips have not}}
+// expected-error @+1 {{`CGALayout` is of clusters of blocks, which are not compiled: give `num_ctas` 1}}
 tt.func private @clusters(tensor<8xf32, #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [1], order = [0], CGALayout = [[1]]}>>)
 // -----
 // expected-error @+1 {{the number 3 of a basis is neither 0 nor a power of two below 1048576}}
