@@ -98,7 +98,7 @@ def run(device, path, case):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", help="a device of `heddle run`; the thread interpreter")
-    parser.add_argument("--jobs", type=int, default=1, help="runs at once; 1")
+    parser.add_argument("--jobs", type=int, default=2, help="runs at once; 2")
     parser.add_argument("corpus")
     parser.add_argument("kernels", nargs="*")
     wanted = parser.parse_args()

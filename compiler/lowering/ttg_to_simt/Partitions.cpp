@@ -36,7 +36,7 @@ static SmallVector<int64_t> firstWarps(ttg::WarpSpecializeOp op, int64_t kernelW
   }
   SmallVector<size_t> order(warps.size());
   std::iota(order.begin(), order.end(), size_t(0));
-  llvm::stable_sort(order, [&](size_t a, size_t b) { return warps[a] > warps[b]; });
+  llvm::sort(order, [&](size_t a, size_t b) { return std::pair(-warps[a], a) < std::pair(-warps[b], b); });
   constexpr uint64_t warpsOfGroup = 4;
   int64_t next = int64_t(llvm::alignTo(uint64_t(kernelWarps), warpsOfGroup));
   for (size_t number : order) {
