@@ -56,7 +56,8 @@ TEST(RingNumbers, OfWhatIsCarried) {
   EXPECT_EQ(numberOf(around, 0, 1, 2), "0 mod 3") << "one more than where it begins";
   EXPECT_EQ(numberOf(around, 7, 4, 0), "1 mod 3") << "whatever the counter does";
   EXPECT_EQ(numberOf(around, 0, 1, 3), "none") << "begins beyond the ring";
-  EXPECT_EQ(numberOf(around, 0, 1, -1), "none");
+  EXPECT_EQ(numberOf(around, 0, 1, -1), "0 mod 3") << "the next number of -1 is 0";
+  EXPECT_EQ(numberOf(around, 0, 1, -2), "none");
   EXPECT_EQ(numberOf(R"(%more = arith.addi %at, %one : i32
                         %less = arith.cmpi slt, %more, %three : i32
                         %next = arith.select %less, %more, %zero {test.name = "it"} : i32)"),

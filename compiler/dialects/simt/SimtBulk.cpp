@@ -65,6 +65,17 @@ static LogicalResult verifyCopy(Operation *op, TensorMapType map, size_t coordin
   if (coordinates != map.getShape().size() || block != tile || memory.getStages() != 1 ||
       map.getElementType() != memory.getElementType() || memory.isPadded() || memory.getParts() > 1)
     return op->emitOpError() << "copies between " << map << " at " << coordinates << " coordinates and " << memory;
+  // Rule S86: what a box writes lies densely: of a part of a tile the rows, or columns of what is swizzled.
+  bool isCut = false;
+  int64_t rows = 1;
+  for (auto [axis, out] : llvm::enumerate(memory.getLayout().outputs())) {
+    bool isLast = axis + 1 == tile.size();
+    isCut |= tile[axis] != out.size && rows > 1 && !(isLast && map.getSwizzle());
+    rows *= tile[axis];
+  }
+  if (isCut)
+    return op->emitOpError() << "copies a part of a tile whose rows do not follow each other in shared memory: "
+                             << memory;
   return success();
 }
 

@@ -30,7 +30,7 @@ LogicalResult WarpGroupDotOp::verify() {
   auto d = cast<RankedTensorType>(getD().getType());
   // Rule N4: M x K by K x N into M x N, elements of one size.
   if (a.size() != 2 || b.size() != 2 || d.getRank() != 2 || a[1] != b[0] || d.getShape() != ArrayRef({a[0], b[1]}) ||
-      aElement.getIntOrFloatBitWidth() != bElement.getIntOrFloatBitWidth())
+      elementBits(aElement) == 0 || elementBits(aElement) != elementBits(bElement))
     return emitOpError() << "multiplies " << getA().getType() << " by " << getB().getType() << " into " << d;
   // Rule N15: groups of four warps have the rows of an instruction.
   auto mma = dyn_cast_or_null<NvidiaMmaAttr>(d.getEncoding());
@@ -145,5 +145,9 @@ LogicalResult AsyncTMACopyLocalToGlobalOp::verify() {
 }
 
 LogicalResult AsyncTMAReduceOp::verify() {
+  bool isOrder = getKind() == DescriptorReduceKind::Min || getKind() == DescriptorReduceKind::Max;
+  if (isOrder && getDesc().getType().getBlockType().getElementType().isUnsignedInteger())
+    return emitOpError() << "has kind '" << stringifyDescriptorReduceKind(getKind())
+                         << "' of unsigned elements: bulk copies compare signed ones here";
   return verifyBulk(*this, getDesc().getType(), getCoord().size(), getSrc().getType());
 }

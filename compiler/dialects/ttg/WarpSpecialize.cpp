@@ -54,6 +54,12 @@ void WarpSpecializeOp::print(OpAsmPrinter &printer) {
   printer.printFunctionalType(getCaptures().getTypes(), getResultTypes());
 }
 
+/// Null where the region's last block has none, which is reported elsewhere.
+static Operation *endOf(Region &region) {
+  Block &last = region.back();
+  return last.empty() || !last.mightHaveTerminator() ? nullptr : last.getTerminator();
+}
+
 LogicalResult WarpSpecializeOp::verify() {
   // Rule N12: a partition has 1, 2, 4 or 8 ... warps, and the captured values as its arguments.
   if (getPartitionNumWarps().size() != getPartitions().size())
@@ -65,14 +71,14 @@ LogicalResult WarpSpecializeOp::verify() {
     if (region.getArgumentTypes() != getCaptures().getTypes())
       return emitOpError() << "has partition " << number << " with " << region.getNumArguments() << " arguments for "
                            << getCaptures().size() << " captured values, or of other types";
-    if (!isa<WarpReturnOp>(region.back().getTerminator()))
+    if (!isa_and_nonnull<WarpReturnOp>(endOf(region)))
       return emitOpError() << "has partition " << number << " that does not end with `ttg.warp_return`";
   }
   for (auto registers : {getRequestedRegisters(), getActualRegisters()})
     if (registers && registers->size() != getPartitions().size() && registers->size() != getPartitions().size() + 1)
       return emitOpError() << "has " << getPartitions().size() << " partitions and registers for " << registers->size();
   // Rule N13: the default region gives the results.
-  auto yield = dyn_cast<WarpYieldOp>(getDefaultRegion().back().getTerminator());
+  auto yield = dyn_cast_or_null<WarpYieldOp>(endOf(getDefaultRegion()));
   if (!yield || yield.getValues().getTypes() != getResultTypes())
     return emitOpError() << "has " << getNumResults()
                          << " results: the default region ends with a `ttg.warp_yield` of as many, of their types";

@@ -38,8 +38,12 @@ SmallVector<int64_t> simt::boxOf(TensorMapType map) {
   SmallVector<int64_t> box(map.getShape());
   if (map.getSwizzle())
     box.back() = std::min(box.back(), map.getSwizzle() * 8 / int64_t(map.getElementType().getIntOrFloatBitWidth()));
-  for (int64_t &size : box)
-    size = std::min(size, mostElements);
+  // A box lies densely in shared memory. Rows that are cut lie further apart, but for those of what is swizzled.
+  bool isCut = false;
+  for (size_t axis = box.size(); axis-- > 0;) {
+    box[axis] = isCut ? 1 : std::min(box[axis], mostElements);
+    isCut |= box[axis] < map.getShape()[axis] && !(axis + 1 == box.size() && map.getSwizzle());
+  }
   return box;
 }
 
@@ -89,9 +93,25 @@ void BulkCopies::lower(BulkLoadOp op) {
   });
 }
 
+/// PTX ISA, `cp.reduce.async.bulk.tensor`: the element types of each kind.
+static bool isReduced(DescriptorReduceKind kind, Type element) {
+  using Kind = DescriptorReduceKind;
+  unsigned bits = element.getIntOrFloatBitWidth();
+  bool isInteger = element.isInteger() && bits >= 32;
+  if (kind == Kind::Add)
+    return isInteger || element.isF16() || element.isBF16() || element.isF32();
+  if (kind == Kind::Min || kind == Kind::Max)
+    return isInteger || element.isF16() || element.isBF16();
+  return isInteger && (bits == 32 || (kind != Kind::Inc && kind != Kind::Dec));
+}
+
 void BulkCopies::lower(BulkStoreOp op) {
   if (isRefused())
     return;
+  Type element = op.getMap().getType().getElementType();
+  if (op.getKind() && !isReduced(*op.getKind(), element))
+    return refuse("bulk copies have no `" + stringifyDescriptorReduceKind(*op.getKind()) + "` of " +
+                  llvm::Twine(element.isInteger() ? "i" : "f") + llvm::Twine(element.getIntOrFloatBitWidth()));
   inOneThreadIf({}, [&] {
     eachBox(op.getMap().getType(), op.getPlace(), op.getMemory(), [&](Value shared, ValueRange place) {
       target.bulkStore(b, shared, scalar(op.getMap()), place, op.getKind());

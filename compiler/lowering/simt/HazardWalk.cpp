@@ -35,7 +35,7 @@ LogicalResult HazardWalk::run() {
 void HazardWalk::note(Operation *op) {
   Effect effect = {accessesOf(op), GlobalOrder::isAccess(op)};
   bool isOther = isa<scf::ForOp, scf::WhileOp, scf::IfOp, StageOp, AsyncCommitOp, AsyncWaitOp, BulkWaitOp, DotWaitOp,
-                     BarrierOp, CondBarrierOp, ShiftWarpsOp, AlignWarpsOp>(op);
+                     BarrierOp, CondBarrierOp, ShiftWarpsOp, AlignWarpsOp, triton::ReturnOp>(op);
   if (effect.accesses.empty() && !effect.isGlobal && !isOther && !isBlockBarrier(op))
     return;
   int number = numbers.try_emplace(op, int(numbers.size())).first->second;
@@ -170,6 +170,11 @@ LogicalResult HazardWalk::visit(Operation *op, HazardState &state) {
         access.inFlight = SharedAccess::No, access.age = 0;
       return true;
     });
+  // Another block may get the memory that a store in flight still reads.
+  bool isRead =
+      llvm::any_of(state.shared, [](const SharedAccess &each) { return each.inFlight == SharedAccess::Bulk; });
+  if (isa<triton::ReturnOp>(op) && isRead && mode == Mode::Insert)
+    return insertBulkWait(op, state);
   if (isa<DotSharedOp>(op))
     grow(SharedAccess::Product);
   if (isa<BulkStoreOp>(op))

@@ -35,7 +35,8 @@ Value RecordCode::bytesAfter(Value pointer, Value offset) {
 
 Value RecordCode::recordPointer(int64_t offset) {
   Type pointer = LLVM::LLVMPointerType::get(b.getContext(), 1);
-  Value record = state.entry.getBody().getArguments().back();
+  auto parameters = state.entry.getBody().getArguments(); // tensor maps come after it
+  Value record = parameters[parameters.size() - 1 - state.kernel.tensorMaps.size()];
   return LLVM::IntToPtrOp::create(b, pointer, Value(arith::AddIOp::create(b, record, i64(offset))));
 }
 

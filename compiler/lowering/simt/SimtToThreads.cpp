@@ -8,6 +8,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Transforms/RegionUtils.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -235,7 +236,28 @@ struct Partition {
   int64_t first, warps;
 };
 
-/// Puts the code of a partition behind that of the kernel; where it ends, `next` goes on.
+/// Each partition has warps of its own, and is started once.
+static LogicalResult checkWarps(ArrayRef<SmallVector<Partition>> starts, int64_t kernelWarps, Location place) {
+  llvm::StringSet<> known;
+  for (const SmallVector<Partition> &partitions : starts)
+    for (auto [number, partition] : llvm::enumerate(partitions)) {
+      if (!known.insert(partition.name).second)
+        return emitError(place) << "partition '" << partition.name
+                                << "' is started twice: make a function for each start";
+      if (partition.first < kernelWarps)
+        return emitError(place) << "partition '" << partition.name << "' begins with warp " << partition.first
+                                << ", which is one of the kernel's " << kernelWarps;
+      for (const Partition &other : ArrayRef(partitions).take_front(number))
+        if (partition.first < other.first + other.warps && other.first < partition.first + partition.warps)
+          return emitError(place) << "partitions '" << other.name << "' and '" << partition.name
+                                  << "' have warps in common: warps " << other.first << " to "
+                                  << other.first + other.warps - 1 << " and " << partition.first << " to "
+                                  << partition.first + partition.warps - 1;
+    }
+  return success();
+}
+
+/// Puts the code of a partition after that of the kernel; where it ends, `next` goes on.
 static Block *takeIn(LLVM::LLVMFuncOp kernel, LLVM::LLVMFuncOp partition, Block *next) {
   Block *begin = &partition.getBody().front();
   for (auto [from, to] : llvm::zip(begin->getArguments(), kernel.getBody().front().getArguments()))
@@ -257,7 +279,7 @@ static Block *takeIn(LLVM::LLVMFuncOp kernel, LLVM::LLVMFuncOp partition, Block 
 struct RegisterPlan {
   int64_t first = 0;           ///< that all begin with; 0: nothing is changed
   int64_t kernel = 0;          ///< of the kernel's warps
-  SmallVector<int64_t> groups; ///< of those behind them
+  SmallVector<int64_t> groups; ///< of the warps after them
 };
 
 static RegisterPlan planRegisters(ModuleOp module, ArrayRef<SmallVector<Partition>> starts, int64_t kernelWarps,
@@ -268,15 +290,15 @@ static RegisterPlan planRegisters(ModuleOp module, ArrayRef<SmallVector<Partitio
     return plan;
   plan.groups.assign(size_t((blockWarps - kernelWarps) / warpsOfGroup), 0);
   bool asks = false;
+  int64_t each = target.registersPerThread(int(blockWarps)) / step * step, left = each * blockWarps;
   for (const Partition &partition : starts.front()) {
     auto wanted = module.lookupSymbol(partition.name)->getAttrOfType<IntegerAttr>(registersAttribute);
     asks |= bool(wanted);
-    for (int64_t warp = partition.first; wanted && warp < partition.first + partition.warps; ++warp) {
+    for (int64_t warp = partition.first; warp < partition.first + partition.warps; ++warp) {
       int64_t &group = plan.groups[size_t((warp - kernelWarps) / warpsOfGroup)];
-      group = std::max(group, wanted.getInt() / step * step);
+      group = std::max(group, wanted ? wanted.getInt() / step * step : each);
     }
   }
-  int64_t each = target.registersPerThread(int(blockWarps)) / step * step, left = each * blockWarps;
   for (int64_t &group : plan.groups) {
     group = std::clamp(group ? group : least, least, most);
     left -= group * warpsOfGroup;
@@ -304,7 +326,7 @@ static void dispatch(ThreadState &state, int64_t kernelWarps, ArrayRef<SmallVect
   Value isOther = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, state.warp, number(kernelWarps));
   cf::CondBranchOp::create(b, isOther, others, ValueRange(), main, ValueRange());
   b.setInsertionPointToEnd(others);
-  // Who takes more waits until others have given: that is so behind the barrier.
+  // Who takes more waits until others have given: that is so after the barrier.
   auto takeRegisters = [&](bool more) {
     for (auto [group, registers] : llvm::enumerate(plan.groups)) {
       if (!plan.first || registers == plan.first || (registers > plan.first) != more)
@@ -366,13 +388,19 @@ LogicalResult simt::lowerSimtToThreads(ModuleOp module, const GpuTarget &target,
       blockWarps = std::max(blockWarps, first + warps);
     }
   });
+  if (failed(checkWarps(starts, options.warps, place)))
+    return failure();
   if (!partitions.empty() && int64_t(partitions.size()) + barrierOfPartitions > target.namedBarriers())
     return emitError(place) << "kernel '" << source.getName() << "' has " << partitions.size()
                             << " partitions; the chip has barriers for "
                             << std::max<int64_t>(0, target.namedBarriers() - barrierOfPartitions);
-  if (!partitions.empty()) // whole groups
-
+  if (!partitions.empty())
     blockWarps = int64_t(llvm::alignTo(uint64_t(blockWarps), uint64_t(warpsOfGroup)));
+  constexpr int64_t mostThreads = 1024; // of a block, on each chip that has partitions
+  if (blockWarps * target.lanesPerWarp() > mostThreads)
+    return emitError(place) << "kernel '" << source.getName() << "' has " << blockWarps
+                            << " warps with those of its partitions, in whole groups of " << warpsOfGroup
+                            << "; a block has " << mostThreads / target.lanesPerWarp();
   ThreadState state(source, target, options, kernel);
   state.barrier = partitions.empty() ? 0 : barrierOfKernel;
   kernel.threads = blockWarps * target.lanesPerWarp();
@@ -399,6 +427,8 @@ LogicalResult simt::lowerSimtToThreads(ModuleOp module, const GpuTarget &target,
   }
   if (!partitions.empty())
     dispatch(state, options.warps, starts, plan);
+  if (state.shared && !partitions.empty()) // a partition's tiles, too
+    state.shared.setAlignment(uint64_t(memoryAlignment));
   state.prologueEnd->erase();
   sizeShared(state);
   kernel.sites = std::move(state.facts.sites.sites);

@@ -183,7 +183,7 @@ void SourceFacts::lookAt(Operation *op, const GlobalOrder &order) {
       })
       .Case([&](AllocOp alloc) { sharedAlignment = alloc.getScratch() ? sharedAlignment : memoryAlignment; })
       .Case([&](DotSharedOp) { publishes = multiplies = true; })
-      .Case([&](BulkStoreOp) { publishes = true; })
+      .Case<BulkLoadOp, BulkStoreOp>([&](auto) { publishes = true; })
       .Case<MatrixDotOp, DotOp>([&](auto) { multiplies = true; })
       .Case([&](GlobalLoadOp load) {
         if (!divergent.contains(op) && order.mustAgree(load))

@@ -80,6 +80,7 @@ static StringRef foreignAdvice(Operation *op, bool isAmd) {
 LogicalResult simt::refuseUnsupported(ModuleOp module) {
   auto target = module->getAttrOfType<StringAttr>(ttg::targetAttribute);
   bool isAmd = target && target.getValue().starts_with("hip:");
+  bool isSpecialised = module.walk([](ttg::WarpSpecializeOp) { return WalkResult::interrupt(); }).wasInterrupted();
   WalkResult result = module.walk([&](Operation *op) {
     StringRef why =
         llvm::TypeSwitch<Operation *, StringRef>(op)
@@ -89,18 +90,18 @@ LogicalResult simt::refuseUnsupported(ModuleOp module) {
                          : "it stands in a loop or branch, or in another one: warps are specialised in the "
                            "kernel's own block";
             })
-            .Case<triton::AssertOp, triton::PrintOp>([&](auto report) {
-              return report->template getParentOfType<ttg::WarpSpecializeOp>()
-                         ? "in specialised warps there are no prints and no assertions"
+            .Case<triton::PrintOp>([&](auto print) {
+              return print->template getParentOfType<ttg::WarpSpecializeOp>()
+                         ? "in specialised warps there are no prints"
                          : "";
+            })
+            .Case<triton::AssertOp>([&](auto) { // who ends would leave the others waiting
+              return isSpecialised ? "in a kernel with specialised warps there are no assertions" : "";
             })
             .Case([&](triton::MakeTensorDescOp) {
               return isAmd ? ""
                            : "tensor descriptors that a kernel makes are not compiled: make the descriptor on "
                              "the host, `TensorDescriptor.from_tensor`, and pass it as an argument";
-            })
-            .Case([](triton::nvgpu::FenceAsyncSharedOp fence) {
-              return fence.getBCluster() ? "clusters of blocks are not compiled: give `num_ctas` 1" : "";
             })
             .Case([](scf::ExecuteRegionOp stage) {
               return stage.getRegion().hasOneBlock() ? "" : "a region of several blocks is not compiled";

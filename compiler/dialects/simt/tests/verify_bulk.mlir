@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules S79 to S82 of bulk copies, S83 to S85 of partitions; S77 and S78 of what one thread counts.
+// Rules S79 to S82 and S86 of bulk copies, S83 to S85 of partitions; S77 and S78 of what one thread counts.
 
 // expected-error @+1 {{bulk copies move blocks of 1 to 5 axes of elements of 8, 16, 32 or 64 bits, swizzled over 0, 32, 64 or 128 bytes, not 8x64 of 'f16' over 16}}
 tt.func private @s79(!simt.tensor_map<8x64xf16, swizzle = 16>)
@@ -63,6 +63,16 @@ tt.func @s81_ring(%m: !simt.tensor_map<8x64xf16, swizzle = 0>, %i: i32) {
   %t = simt.alloc : !simt.shared<2 * 8x64xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0]]>
   // expected-error @+1 {{'simt.bulk_store' op copies between}}
   simt.bulk_store %t to %m[%i, %i] : !simt.shared<2 * 8x64xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0]]>, !simt.tensor_map<8x64xf16, swizzle = 0>
+  tt.return
+}
+
+// -----
+
+tt.func @s86(%m: !simt.tensor_map<8x32xf16, swizzle = 0>, %i: i32) {
+  %t = simt.alloc : !simt.shared<1 * 8x64xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0]]>
+  %p = simt.subslice %t[0, 32] : !simt.shared<1 * 8x64xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0]]> -> !simt.shared<1 * 8x32xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0]], of = [8, 64]>
+  // expected-error @+1 {{'simt.bulk_store' op copies a part of a tile whose rows do not follow each other in shared memory}}
+  simt.bulk_store %p to %m[%i, %i] : !simt.shared<1 * 8x32xf16, offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 32], [1, 0], [2, 0], [4, 0]], of = [8, 64]>, !simt.tensor_map<8x32xf16, swizzle = 0>
   tt.return
 }
 

@@ -3,11 +3,8 @@
 // expected-error @+1 {{`nvidia_mma` of version 5: sm_90 has versions 2 (`mma.sync`) and 3 (`wgmma`)}}
 tt.func private @n1(tensor<64x64xf32, #ttg.nvidia_mma<{versionMajor = 5, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 64, 16]}>>)
 // -----
-// expected-error @+1 {{`nvidia_mma` of version 3 with instrShape [16, 64, 16] and warpsPerCTA [2, 2]: it is [16, N, K], N from 8 to 256, with 4 warps or a multiple along M}}
-tt.func private @n2(tensor<64x64xf32, #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 64, 16]}>>)
-// -----
 // expected-error @+1 {{with instrShape [16, 512, 16] and warpsPerCTA [4, 1]: it is [16, N, K], N from 8 to 256}}
-tt.func private @n2_columns(tensor<64x512xf32, #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 512, 16]}>>)
+tt.func private @n2(tensor<64x512xf32, #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 512, 16]}>>)
 // -----
 // expected-error @+1 {{`nvidia_mma` of version 2 with instrShape [16, 16] and warpsPerCTA [2, 2]: it is [16, 8], with as many numbers as axes}}
 tt.func private @n2_mma_sync(tensor<64x64xf32, #ttg.nvidia_mma<{versionMajor = 2, versionMinor = 0, warpsPerCTA = [2, 2], instrShape = [16, 16]}>>)
@@ -35,15 +32,11 @@ tt.func private @n3_rank(!ttg.memdesc<64xf16, #ttg.nvmma_shared<{swizzlingByteWi
 tt.func private @n3_padded(!ttg.memdesc<64x128xi8, #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 8, fp4Padded = true}>, #smem>)
 // -----
 #smem = #ttg.shared_memory
-// expected-error @+1 {{rows of 32 elements of 16 bits in #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>: they are of 16 bits, and a row has 64 or more}}
+// expected-error @+1 {{rows of 32 elements in #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>: a row has 64 or more}}
 tt.func private @n14(!ttg.memdesc<64x32xf16, #ttg.nvmma_shared<{swizzlingByteWidth = 128, transposed = false, elementBitWidth = 16}>, #smem>)
 // -----
 #smem = #ttg.shared_memory
-// expected-error @+1 {{rows of 32 elements of 16 bits in #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, elementBitWidth = 32}>: they are of 32 bits}}
-tt.func private @n14_element(!ttg.memdesc<64x32xf16, #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, elementBitWidth = 32}>, #smem>)
-// -----
-#smem = #ttg.shared_memory
-// expected-error @+1 {{rows of 16 elements of 16 bits in #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = true, elementBitWidth = 16}>}}
+// expected-error @+1 {{rows of 16 elements in #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = true, elementBitWidth = 16}>}}
 tt.func private @n14_transposed(!ttg.memdesc<16x64xf16, #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = true, elementBitWidth = 16}>, #smem>)
 // -----
 #mma = #ttg.nvidia_mma<{versionMajor = 3, versionMinor = 0, warpsPerCTA = [4, 1], instrShape = [16, 32, 16]}>
