@@ -272,7 +272,7 @@ class Launches(unittest.TestCase):
         x = random_values(1000)
         out = numpy.zeros_like(x)
         if self.device == "host":
-            with self.assertRaisesRegex(heddle.InputError, "layouts of an AMD chip, and this one is for host"):
+            with self.assertRaisesRegex(heddle.InputError, "layouts of a GPU, and this one is for host"):
                 twice[(4,)](Tensor(x), Tensor(out), 1000, BLOCK=256)
             return
         with heddle.triton.checking(schedules=1) as reports:
