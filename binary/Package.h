@@ -42,6 +42,7 @@ struct PackageTensorMap {
   std::string type;         ///< of an element: f16, bf16, f32, f64, i8, i16, i32, i64, f8E4M3FN, f8E5M2
   std::vector<int64_t> box; ///< elements along each of 1 to 5 axes, outermost first, each 1 to 256
   int64_t swizzle = 0;      ///< bytes of the pattern in shared memory: 0, 32, 64 or 128
+  bool operator==(const PackageTensorMap &) const = default;
 };
 
 /// The code is larger than what the code generator handles as usual.

@@ -14,7 +14,7 @@ struct TensorMap {
   ElementType type;
   int64_t elementBytes;
   uint64_t address;                  ///< a multiple of 16
-  std::vector<uint64_t> sizes;       ///< elements, outermost axis first; 1 to 2^32 - 1
+  std::vector<uint64_t> sizes;       ///< elements, outermost axis first; 1 to 2^31 - 1
   std::vector<uint64_t> strideBytes; ///< likewise; multiples of 16 below 2^40, the last is `elementBytes`
   std::vector<uint32_t> box;         ///< elements, likewise; 1 to 256
   int64_t swizzle;                   ///< bytes: 0, 32, 64 or 128

@@ -4,10 +4,10 @@
 #include "compiler/dialects/peer/Peer.h"
 #include "compiler/dialects/simt/Simt.h"
 #include "compiler/dialects/triton/Triton.h"
+#include "compiler/dialects/ttg/ForeignWords.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "compiler/lowering/peer/ExternCalls.h"
 #include "compiler/pipeline/Compilation.h"
-#include "compiler/pipeline/ForeignWords.h"
 #include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Parser/Parser.h"
@@ -275,6 +275,7 @@ LogicalResult checkThreads(Compilation &compilation) {
 LogicalResult parse(Compilation &compilation) {
   if (failed(checkNesting(compilation)))
     return failure();
+  bool isAmd = compilation.chip->vendor != Vendor::Nvidia;
   bool isAdvised = false; // what this handler reports itself goes on to the next one
   ScopedDiagnosticHandler advise(compilation.context, [&](Diagnostic &found) {
     if (isAdvised || found.getSeverity() != DiagnosticSeverity::Error)
@@ -282,7 +283,7 @@ LogicalResult parse(Compilation &compilation) {
     std::string message = found.str();
     auto place = dyn_cast<FileLineColLoc>(found.getLocation());
     StringRef word = place ? wordAt(compilation.text, place.getLine(), place.getColumn()) : "";
-    StringRef advice = adviceOnForeignWord(*compilation.chip, message, word);
+    StringRef advice = triton::gpu::adviceOnForeignWord(isAmd, message, word);
     if (advice.empty())
       return failure();
     isAdvised = true;

@@ -344,6 +344,20 @@ class OnGfx950(Launches):
     device = "sim:gfx950"
 
 
+class TensorDescriptors(unittest.TestCase):
+    def test_what_tensor_maps_do_not_have_is_refused(self):
+        from heddle.triton.backend.driver import _flat
+        memory = Tensor(numpy.zeros((8, 64), "f4"))
+        kinds, gluon_kinds = ("tensordesc<fp32[8,64]>",), ("tensordesc<fp32[8,64],NVMMASharedLayout()>",)
+        given = TensorDescriptor(memory, [8, 64], [64, 1], [8, 64])
+        self.assertEqual(_flat(gluon_kinds, [given], [], True), [memory, 8, 64, 64, 1])
+        given.padding = "nan"
+        self.assertIn(True, _flat(kinds, [given], [], False))
+        with self.assertRaisesRegex(heddle.InputError, "tensor maps give zeros outside of the tensor") as refused:
+            _flat(gluon_kinds, [given], [], True)
+        self.assertEqual(refused.exception.notes, ["leave both out"])
+
+
 class Autotuning(unittest.TestCase):
     def test_what_does_not_fit_is_left_out(self):
         a, b, c = (Tensor(numpy.ones(512 * 128, "f4")) for _ in range(3))

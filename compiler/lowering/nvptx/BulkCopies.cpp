@@ -11,10 +11,6 @@ using namespace heddle::nvptx;
 using namespace heddle::simt;
 using namespace heddle::triton;
 
-static void callWithout(ImplicitLocOpBuilder &b, StringRef name, ValueRange operands) {
-  LLVM::CallIntrinsicOp::create(b, b.getStringAttr(name), operands);
-}
-
 //===-- Barrier objects ------------------------------------------------------------------------------------------===//
 
 void NvptxTarget::arriveTimes(Builder &b, Value object, int64_t count) const {
@@ -64,28 +60,6 @@ void NvptxTarget::bulkLoad(Builder &b, Value shared, Value map, ValueRange place
   callWithout(b, "llvm.nvvm.cp.async.bulk.tensor.g2s.cta.tile." + std::to_string(place.size()) + "d", operands);
 }
 
-static const char *reductionName(DescriptorReduceKind kind) {
-  switch (kind) {
-  case DescriptorReduceKind::Add:
-    return "add";
-  case DescriptorReduceKind::Min:
-    return "min";
-  case DescriptorReduceKind::Max:
-    return "max";
-  case DescriptorReduceKind::Inc:
-    return "inc";
-  case DescriptorReduceKind::Dec:
-    return "dec";
-  case DescriptorReduceKind::And:
-    return "and";
-  case DescriptorReduceKind::Or:
-    return "or";
-  case DescriptorReduceKind::Xor:
-    return "xor";
-  }
-  return "";
-}
-
 void NvptxTarget::bulkStore(Builder &b, Value shared, Value map, ValueRange place,
                             std::optional<DescriptorReduceKind> kind) const {
   SmallVector<Value> operands = {shared, map};
@@ -93,7 +67,7 @@ void NvptxTarget::bulkStore(Builder &b, Value shared, Value map, ValueRange plac
   operands.push_back(arith::ConstantIntOp::create(b, 0, 64));
   operands.push_back(arith::ConstantIntOp::create(b, 0, 1));
   std::string name = "llvm.nvvm.cp.async.bulk.tensor.";
-  name += kind ? std::string("reduce.") + reductionName(*kind) : "s2g";
+  name += kind ? "reduce." + stringifyDescriptorReduceKind(*kind).str() : "s2g";
   callWithout(b, name + ".tile." + std::to_string(place.size()) + "d", operands);
 }
 

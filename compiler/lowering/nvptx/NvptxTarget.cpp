@@ -91,10 +91,6 @@ void NvptxTarget::warpBarrier(Builder &b, bool) const {
   NVVM::SyncWarpOp::create(b, i32(b, -1));
 }
 
-static void callWithout(ImplicitLocOpBuilder &b, StringRef name, ValueRange operands) {
-  LLVM::CallIntrinsicOp::create(b, b.getStringAttr(name), operands);
-}
-
 /// Of the block's 16 barriers.
 static constexpr int64_t barrierOfAll = 0, barrierOfStages = 1;
 

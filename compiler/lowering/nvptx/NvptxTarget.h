@@ -119,6 +119,9 @@ private:
   static mlir::Value call(Builder &b, mlir::Type type, llvm::StringRef name, mlir::ValueRange operands) {
     return mlir::LLVM::CallIntrinsicOp::create(b, type, b.getStringAttr(name), operands).getResult(0);
   }
+  static void callWithout(Builder &b, llvm::StringRef name, mlir::ValueRange operands) { // a result
+    mlir::LLVM::CallIntrinsicOp::create(b, b.getStringAttr(name), operands);
+  }
   static mlir::Value i32(Builder &b, int64_t value) { return mlir::arith::ConstantIntOp::create(b, value, 32); }
   static mlir::Value assembly(Builder &b, mlir::Type result, const std::string &text, const std::string &constraints,
                               mlir::ValueRange operands);

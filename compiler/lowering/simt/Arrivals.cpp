@@ -21,18 +21,9 @@ public:
 
 private:
   bool isRefused(); ///< where the chip has no such objects
-  void inThread(Value number, llvm::function_ref<void()> body);
   void eachObject(Value objects, llvm::function_ref<void(Value)> body);
 };
 } // namespace
-
-/// The thread or lane whose number is 0 does it.
-void Arrivals::inThread(Value number, llvm::function_ref<void()> body) {
-  auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, i32(0)));
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  body();
-}
 
 bool Arrivals::isRefused() {
   if (target.hasArrivals())
@@ -44,7 +35,7 @@ bool Arrivals::isRefused() {
 void Arrivals::lower(InitArrivalsOp op) {
   if (isRefused())
     return;
-  inThread(state.thread, [&] {
+  inOneThreadIf({}, [&] {
     eachObject(op.getObjects(), [&](Value object) { target.initArrivals(b, object, int64_t(op.getArrivals())); });
     target.publishArrivals(b);
   });
@@ -59,7 +50,7 @@ void Arrivals::eachObject(Value objects, llvm::function_ref<void(Value)> body) {
 
 void Arrivals::lower(EndArrivalsOp op) {
   if (!isRefused())
-    inThread(state.thread, [&] { eachObject(op.getObjects(), [&](Value object) { target.endArrivals(b, object); }); });
+    inOneThreadIf({}, [&] { eachObject(op.getObjects(), [&](Value object) { target.endArrivals(b, object); }); });
 }
 
 void Arrivals::lower(ArriveOnceOp op) {
@@ -83,7 +74,7 @@ void Arrivals::lower(ArriveOp op) {
   if (op.getCopies())
     return target.arriveAfterCopies(b, object, op.getIncrements());
   target.warpBarrier(b, /*beforeCopies=*/false);
-  inThread(state.lane, [&] { target.arrive(b, object); });
+  when(arith::CmpIOp::create(b, arith::CmpIPredicate::eq, state.lane, i32(0)), [&] { target.arrive(b, object); });
 }
 
 // Hardware gives up waiting after some time, and is asked again.

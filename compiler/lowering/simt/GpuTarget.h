@@ -66,7 +66,7 @@ struct GroupOperand {
   bool alongK = true;
 };
 
-/// Adds a parameter behind the others, and returns its value.
+/// Adds a parameter after the others, and returns its value.
 mlir::Value addParameter(mlir::LLVM::LLVMFuncOp function, mlir::Type type, mlir::DictionaryAttr attributes = {});
 /// What one instruction of a bulk copy moves of a block, along each axis.
 llvm::SmallVector<int64_t> boxOf(TensorMapType map);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Partitions of the block's warps: who starts and joins them waits at the barrier of all warps, as the partitions do
-// (SimtToThreads.cpp). Within one, a barrier is a named one of its warps.
+// (PartitionWarps.cpp). Within one, a barrier is a named one of its warps.
 #include "compiler/lowering/simt/ThreadCode.h"
 
 using namespace mlir;

@@ -213,7 +213,7 @@ LogicalResult simt::verifyPlaces(triton::FuncOp function) {
   return failure(walked.wasInterrupted());
 }
 
-// What a partition has for itself lies behind all that comes before: it is alive together with the kernel's memory, and
+// What a partition has for itself lies after all that comes before: it is alive together with the kernel's memory, and
 // with that of other partitions.
 static LogicalResult placePartition(triton::FuncOp function, const GpuTarget &target, int warps,
                                     const DenseMap<int64_t, int64_t> &common, int64_t &end) {

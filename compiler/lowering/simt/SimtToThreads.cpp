@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The frame of a thread's code, and the conversion of what stands in it.
 #include "compiler/lowering/simt/SimtToThreads.h"
+#include "compiler/lowering/simt/PartitionWarps.h"
 #include "compiler/lowering/simt/PlaceShared.h"
+#include "compiler/lowering/simt/TensorMaps.h"
 #include "compiler/lowering/simt/ThreadCode.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/UB/IR/UBOps.h"
 #include "mlir/Transforms/RegionUtils.h"
-#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -32,27 +33,6 @@ Value simt::addParameter(LLVM::LLVMFuncOp function, Type type, DictionaryAttr at
 
 namespace {
 
-PackageTensorMap describe(TensorMapOp op) {
-  TensorMapType type = op.getMap().getType();
-  PackageTensorMap map;
-  map.argument = int64_t(cast<BlockArgument>(op.getBase()).getArgNumber());
-  llvm::raw_string_ostream(map.type) << type.getElementType();
-  llvm::append_range(map.box, boxOf(type));
-  map.swizzle = type.getSwizzle();
-  return map;
-}
-
-/// The number of the map that the launch makes for `op`: those of the same argument and block are one.
-size_t numberOf(TensorMapOp op, ArrayRef<PackageTensorMap> maps) {
-  PackageTensorMap wanted = describe(op);
-  return size_t(llvm::find_if(maps,
-                              [&](const PackageTensorMap &map) {
-                                return map.argument == wanted.argument && map.box == wanted.box &&
-                                       map.type == wanted.type && map.swizzle == wanted.swizzle;
-                              }) -
-                maps.begin());
-}
-
 /// Makes the llvm.func of a kernel or of a partition, with the operations of the source in it.
 class Frame : ThreadCode {
 public:
@@ -67,12 +47,6 @@ private:
 
   FuncOp source;
 };
-
-/// Named barriers of the warps that execute the kernel where there are partitions, and of the first partition. Those
-/// before are of all warps, and of warp pipelines.
-constexpr int64_t barrierOfKernel = 2, barrierOfPartitions = 3;
-/// Warps that hardware gives registers to.
-constexpr int64_t warpsOfGroup = 4;
 
 } // namespace
 
@@ -200,29 +174,6 @@ static void sizeShared(ThreadState &state) {
   state.shared.setLinkage(LLVM::Linkage::Internal);
 }
 
-/// Tensor maps of the module's functions. A launch makes them: what they are of are arguments.
-static LogicalResult collectTensorMaps(ModuleOp module, ThreadKernel &kernel) {
-  WalkResult walked = module.walk([&](TensorMapOp op) {
-    auto isArgument = [&](Value value, size_t number) {
-      auto argument = dyn_cast<BlockArgument>(value);
-      return argument && isa<FuncOp>(argument.getOwner()->getParentOp()) && argument.getArgNumber() == number;
-    };
-    auto base = dyn_cast<BlockArgument>(op.getBase());
-    bool isKnown = base && isArgument(base, base.getArgNumber());
-    for (auto [number, value] : llvm::enumerate(llvm::concat<Value>(op.getSizes(), op.getStrides())))
-      isKnown = isKnown && isArgument(value, base.getArgNumber() + 1 + number);
-    if (!isKnown) {
-      op.emitOpError() << "is of a pointer that is no argument of the kernel, or whose sizes and strides are not the "
-                          "arguments after it: a launch makes tensor maps before the kernel begins";
-      return WalkResult::interrupt();
-    }
-    if (numberOf(op, kernel.tensorMaps) == kernel.tensorMaps.size())
-      kernel.tensorMaps.push_back(describe(op));
-    return WalkResult::advance();
-  });
-  return failure(walked.wasInterrupted());
-}
-
 /// Replaces one function by its code.
 static LogicalResult lowerFunction(FuncOp source, ThreadState &state) {
   Frame(state, source).make();
@@ -230,133 +181,34 @@ static LogicalResult lowerFunction(FuncOp source, ThreadState &state) {
   return convert(state);
 }
 
-/// A partition's function, and its warps in the block.
-struct Partition {
-  std::string name;
-  int64_t first, warps;
-};
-
-/// Each partition has warps of its own, and is started once.
-static LogicalResult checkWarps(ArrayRef<SmallVector<Partition>> starts, int64_t kernelWarps, Location place) {
-  llvm::StringSet<> known;
-  for (const SmallVector<Partition> &partitions : starts)
-    for (auto [number, partition] : llvm::enumerate(partitions)) {
-      if (!known.insert(partition.name).second)
-        return emitError(place) << "partition '" << partition.name
-                                << "' is started twice: make a function for each start";
-      if (partition.first < kernelWarps)
-        return emitError(place) << "partition '" << partition.name << "' begins with warp " << partition.first
-                                << ", which is one of the kernel's " << kernelWarps;
-      for (const Partition &other : ArrayRef(partitions).take_front(number))
-        if (partition.first < other.first + other.warps && other.first < partition.first + partition.warps)
-          return emitError(place) << "partitions '" << other.name << "' and '" << partition.name
-                                  << "' have warps in common: warps " << other.first << " to "
-                                  << other.first + other.warps - 1 << " and " << partition.first << " to "
-                                  << partition.first + partition.warps - 1;
-    }
+/// Replaces a kernel and its partitions, each by warps of its own, by their code.
+static LogicalResult lowerKernel(FuncOp source, const PartitionWarps &partitions, ThreadState &state) {
+  const RegisterPlan &registers = partitions.registers;
+  bool hasPartitions = !partitions.functions.empty();
+  state.barrier = hasPartitions ? barrierOfKernel : 0;
+  state.registers = registers.first && registers.first != registers.kernel ? registers.kernel : 0;
+  state.moreRegisters = registers.kernel > registers.first;
+  if (failed(lowerFunction(source, state)))
+    return failure();
+  if (registers.first)
+    state.target.limitRegisters(state.entry, registers.first);
+  for (auto [number, partition] : llvm::enumerate(partitions.functions)) {
+    ThreadOptions own = state.options;
+    own.warps = warpsOf(partition, 1);
+    ThreadState part(partition, state.target, own, state.kernel);
+    part.barrier = barrierOfPartitions + int64_t(number);
+    part.shared = state.shared;
+    if (failed(lowerFunction(partition, part)))
+      return failure();
+    part.prologueEnd->erase();
+    state.shared = part.shared;
+  }
+  if (hasPartitions)
+    dispatch(state, partitions);
+  if (state.shared && hasPartitions) // a partition's tiles, too
+    state.shared.setAlignment(uint64_t(memoryAlignment));
+  state.prologueEnd->erase();
   return success();
-}
-
-/// Puts the code of a partition after that of the kernel; where it ends, `next` goes on.
-static Block *takeIn(LLVM::LLVMFuncOp kernel, LLVM::LLVMFuncOp partition, Block *next) {
-  Block *begin = &partition.getBody().front();
-  for (auto [from, to] : llvm::zip(begin->getArguments(), kernel.getBody().front().getArguments()))
-    from.replaceAllUsesWith(to);
-  begin->eraseArguments([](BlockArgument) { return true; });
-  for (Block &block : partition.getBody())
-    if (auto end = dyn_cast<LLVM::ReturnOp>(block.getTerminator())) {
-      OpBuilder b(end);
-      cf::BranchOp::create(b, end.getLoc(), next);
-      end.erase();
-    }
-  kernel.getBody().getBlocks().splice(next->getIterator(), partition.getBody().getBlocks());
-  partition.erase();
-  return begin;
-}
-
-/// How many registers threads take where partitions ask for numbers of their own: hardware gives them to groups of four
-/// warps. What partitions leave is the kernel's.
-struct RegisterPlan {
-  int64_t first = 0;           ///< that all begin with; 0: nothing is changed
-  int64_t kernel = 0;          ///< of the kernel's warps
-  SmallVector<int64_t> groups; ///< of the warps after them
-};
-
-static RegisterPlan planRegisters(ModuleOp module, ArrayRef<SmallVector<Partition>> starts, int64_t kernelWarps,
-                                  int64_t blockWarps, const GpuTarget &target) {
-  constexpr int64_t step = 8, least = 24, most = 240; // what `setmaxnreg` takes, but for numbers that ptxas cannot use
-  RegisterPlan plan;
-  if (starts.size() != 1 || kernelWarps % warpsOfGroup)
-    return plan;
-  plan.groups.assign(size_t((blockWarps - kernelWarps) / warpsOfGroup), 0);
-  bool asks = false;
-  int64_t each = target.registersPerThread(int(blockWarps)) / step * step, left = each * blockWarps;
-  for (const Partition &partition : starts.front()) {
-    auto wanted = module.lookupSymbol(partition.name)->getAttrOfType<IntegerAttr>(registersAttribute);
-    asks |= bool(wanted);
-    for (int64_t warp = partition.first; warp < partition.first + partition.warps; ++warp) {
-      int64_t &group = plan.groups[size_t((warp - kernelWarps) / warpsOfGroup)];
-      group = std::max(group, wanted ? wanted.getInt() / step * step : each);
-    }
-  }
-  for (int64_t &group : plan.groups) {
-    group = std::clamp(group ? group : least, least, most);
-    left -= group * warpsOfGroup;
-  }
-  plan.kernel = std::min(left / kernelWarps / step * step, most);
-  plan.first = asks && each < most && plan.kernel >= least ? each : 0;
-  return plan;
-}
-
-/// Warps that are not the kernel's go from partition to partition, in the order in which it starts them: `starts`.
-static void dispatch(ThreadState &state, int64_t kernelWarps, ArrayRef<SmallVector<Partition>> starts,
-                     const RegisterPlan &plan) {
-  auto module = state.entry->getParentOfType<ModuleOp>();
-  Block *entry = state.prologueEnd->getBlock();
-  Block *main = entry->splitBlock(state.prologueEnd->getNextNode());
-  ImplicitLocOpBuilder b(state.entry.getLoc(), state.entry.getContext());
-  auto number = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, value, 32); };
-  auto addBlock = [&] {
-    auto *block = new Block();
-    state.entry.getBody().push_back(block);
-    return block;
-  };
-  b.setInsertionPointToEnd(entry);
-  Block *others = addBlock();
-  Value isOther = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, state.warp, number(kernelWarps));
-  cf::CondBranchOp::create(b, isOther, others, ValueRange(), main, ValueRange());
-  b.setInsertionPointToEnd(others);
-  // Who takes more waits until others have given: that is so after the barrier.
-  auto takeRegisters = [&](bool more) {
-    for (auto [group, registers] : llvm::enumerate(plan.groups)) {
-      if (!plan.first || registers == plan.first || (registers > plan.first) != more)
-        continue;
-      Value mine = arith::ShRUIOp::create(b, state.warp, number(llvm::Log2_64(warpsOfGroup)));
-      Value isMine =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::eq, mine, number(kernelWarps / warpsOfGroup + int64_t(group)));
-      auto branch = scf::IfOp::create(b, isMine);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      state.target.takeRegisters(b, registers, more);
-    }
-  };
-  takeRegisters(/*more=*/false);
-  for (const SmallVector<Partition> &partitions : starts) {
-    state.target.barrier(b);
-    takeRegisters(/*more=*/true);
-    for (const Partition &partition : partitions) {
-      Value isAfter = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, state.warp, number(partition.first));
-      Value isBefore =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::ult, state.warp, number(partition.first + partition.warps));
-      Block *next = addBlock();
-      Block *begin = takeIn(state.entry, module.lookupSymbol<LLVM::LLVMFuncOp>(partition.name), next);
-      cf::CondBranchOp::create(b, Value(arith::AndIOp::create(b, isAfter, isBefore)), begin, ValueRange(), next,
-                               ValueRange());
-      b.setInsertionPointToEnd(next);
-    }
-    state.target.barrier(b);
-  }
-  LLVM::ReturnOp::create(b, ValueRange());
 }
 
 LogicalResult simt::lowerSimtToThreads(ModuleOp module, const GpuTarget &target, const ThreadOptions &options,
@@ -373,63 +225,18 @@ LogicalResult simt::lowerSimtToThreads(ModuleOp module, const GpuTarget &target,
     IRRewriter rewriter(function);
     (void)eraseUnreachableBlocks(rewriter, function->getRegions()); // the conversion would not visit them
   }
-  if (failed(collectTensorMaps(module, kernel)))
+  FailureOr<std::vector<PackageTensorMap>> tensorMaps = collectTensorMaps(module);
+  FailureOr<PartitionWarps> partitions = findPartitions(module, source, options.warps, target);
+  if (failed(tensorMaps) || failed(partitions))
     return failure();
-  SmallVector<SmallVector<Partition>> starts;
-  SmallVector<FuncOp> partitions;
-  int64_t blockWarps = options.warps;
-  source.walk([&](StartPartitionsOp start) {
-    SmallVector<Partition> &started = starts.emplace_back();
-    for (Attribute each : start.getPartitions()) {
-      auto function = module.lookupSymbol<FuncOp>(cast<FlatSymbolRefAttr>(each).getValue());
-      int64_t first = function->getAttrOfType<IntegerAttr>(firstWarpAttribute).getInt(), warps = warpsOf(function, 1);
-      started.push_back({function.getName().str(), first, warps});
-      partitions.push_back(function);
-      blockWarps = std::max(blockWarps, first + warps);
-    }
-  });
-  if (failed(checkWarps(starts, options.warps, place)))
-    return failure();
-  if (!partitions.empty() && int64_t(partitions.size()) + barrierOfPartitions > target.namedBarriers())
-    return emitError(place) << "kernel '" << source.getName() << "' has " << partitions.size()
-                            << " partitions; the chip has barriers for "
-                            << std::max<int64_t>(0, target.namedBarriers() - barrierOfPartitions);
-  if (!partitions.empty())
-    blockWarps = int64_t(llvm::alignTo(uint64_t(blockWarps), uint64_t(warpsOfGroup)));
-  constexpr int64_t mostThreads = 1024; // of a block, on each chip that has partitions
-  if (blockWarps * target.lanesPerWarp() > mostThreads)
-    return emitError(place) << "kernel '" << source.getName() << "' has " << blockWarps
-                            << " warps with those of its partitions, in whole groups of " << warpsOfGroup
-                            << "; a block has " << mostThreads / target.lanesPerWarp();
-  ThreadState state(source, target, options, kernel);
-  state.barrier = partitions.empty() ? 0 : barrierOfKernel;
-  kernel.threads = blockWarps * target.lanesPerWarp();
-  RegisterPlan plan = planRegisters(module, starts, options.warps, blockWarps, target);
-  state.registers = plan.first != plan.kernel && plan.first ? plan.kernel : 0;
-  state.moreRegisters = plan.kernel > plan.first;
+  kernel.tensorMaps = std::move(*tensorMaps);
+  kernel.threads = partitions->block * target.lanesPerWarp();
   kernel.sharedBytes = placedBytes(source);
-  for (FuncOp partition : partitions)
+  for (FuncOp partition : partitions->functions)
     kernel.sharedBytes = std::max(kernel.sharedBytes, placedBytes(partition));
-  if (failed(lowerFunction(source, state)))
+  ThreadState state(source, target, options, kernel);
+  if (failed(lowerKernel(source, *partitions, state)))
     return failure();
-  if (plan.first)
-    target.limitRegisters(state.entry, plan.first);
-  for (auto [number, partition] : llvm::enumerate(partitions)) {
-    ThreadOptions own = options;
-    own.warps = warpsOf(partition, 1);
-    ThreadState part(partition, target, own, kernel);
-    part.barrier = barrierOfPartitions + int64_t(number);
-    part.shared = state.shared;
-    if (failed(lowerFunction(partition, part)))
-      return failure();
-    part.prologueEnd->erase();
-    state.shared = part.shared;
-  }
-  if (!partitions.empty())
-    dispatch(state, options.warps, starts, plan);
-  if (state.shared && !partitions.empty()) // a partition's tiles, too
-    state.shared.setAlignment(uint64_t(memoryAlignment));
-  state.prologueEnd->erase();
   sizeShared(state);
   kernel.sites = std::move(state.facts.sites.sites);
   if (kernel.sharedBytes > target.sharedMemoryBytes())

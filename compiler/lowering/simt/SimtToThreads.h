@@ -24,7 +24,7 @@ struct ThreadKernel {
   std::string entry;                        ///< symbol
   int64_t threads = 0;                      ///< of a block
   int64_t sharedBytes = 0;                  ///< of a block
-  std::vector<PackageTensorMap> tensorMaps; ///< parameters behind all others, in this order
+  std::vector<PackageTensorMap> tensorMaps; ///< parameters after all others, in this order
   bool dependentLaunch = false;             ///< waits itself for the launch in front of it
   std::vector<PackageSite>
       sites; ///< of prints and assertions; with any, a launch needs a record (binary/LaunchRecord.h)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a module of TTGIR says of itself, and what of it is refused.
+#include "compiler/dialects/ttg/ForeignWords.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
 #include "mlir/Dialect/LLVMIR/ROCDLDialect.h"
@@ -10,7 +11,6 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 namespace ttg = heddle::triton::gpu;
-namespace amdg = heddle::triton::amdg;
 
 FailureOr<std::optional<TtgModule>> simt::describeTtgModule(ModuleOp module) {
   TtgModule about;
@@ -45,35 +45,31 @@ FailureOr<std::optional<TtgModule>> simt::describeTtgModule(ModuleOp module) {
   return std::optional<TtgModule>(about);
 }
 
-/// What is of another vendor's chips; empty for what is not.
+/// The encoding that a type's layout is made from; null where it has none.
+static Attribute baseEncoding(Type type) {
+  Attribute encoding;
+  if (auto tile = dyn_cast<RankedTensorType>(type))
+    encoding = tile.getEncoding();
+  else if (auto memory = dyn_cast<ttg::MemDescType>(type))
+    encoding = memory.getEncoding();
+  while (auto slice = dyn_cast_or_null<ttg::SliceAttr>(encoding))
+    encoding = slice.getParent();
+  if (auto operand = dyn_cast_or_null<ttg::DotOperandAttr>(encoding))
+    encoding = operand.getParent();
+  return encoding;
+}
+
+/// What to write instead of what is of another vendor's chips; empty for what is not.
 static StringRef foreignAdvice(Operation *op, bool isAmd) {
-  StringRef dialect = op->getName().getDialectNamespace();
-  if (isAmd && dialect == "ttng")
-    return "`ttng` is of NVIDIA's chips: on gfx942 and gfx950 `cdna3.mfma` multiplies, `async_copy` of `cdna4` copies "
-           "to "
-           "shared memory, and `gl.barrier()` is the barrier of a block";
-  if (isAmd && isa<ttg::WarpSpecializeOp>(op))
-    return "on gfx942 and gfx950 all warps execute one program: overlap its parts by `gl.amd.warp_pipeline_stage`";
-  if (!isAmd && (dialect == "amdg" || dialect == "rocdl"))
-    return "the operation is of AMD's chips: on sm_90 `gl.load` and `gl.store`, `async_copy` of `ampere` and `tma` of "
-           "`hopper` access memory";
-  for (Type type : llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes())) {
-    Attribute encoding;
-    if (auto tile = dyn_cast<RankedTensorType>(type))
-      encoding = tile.getEncoding();
-    else if (auto memory = dyn_cast<ttg::MemDescType>(type))
-      encoding = memory.getEncoding();
-    for (auto slice = dyn_cast_or_null<ttg::SliceAttr>(encoding); slice; slice = dyn_cast<ttg::SliceAttr>(encoding))
-      encoding = slice.getParent();
-    if (auto operand = dyn_cast_or_null<ttg::DotOperandAttr>(encoding))
-      encoding = operand.getParent();
-    if (isAmd && isa_and_nonnull<ttg::NvidiaMmaAttr>(encoding))
-      return "the layout is of NVIDIA's chips: use `gl.amd.AMDMFMALayout`";
-    if (isAmd && isa_and_nonnull<ttg::NvmmaSharedAttr>(encoding))
-      return "the layout is of NVIDIA's chips: use `gl.SwizzledSharedLayout` or `gl.PaddedSharedLayout`";
-    if (!isAmd && isa_and_nonnull<ttg::AmdMfmaAttr, ttg::RotatingSharedAttr>(encoding))
-      return "the layout is of AMD's chips: use `gl.NVMMADistributedLayout` or `gl.NVMMASharedLayout`";
-  }
+  if (StringRef advice = ttg::adviceOnForeignWord(isAmd, ("'" + op->getName().getStringRef() + "'").str());
+      !advice.empty())
+    return advice;
+  for (Type type : llvm::concat<const Type>(op->getResultTypes(), op->getOperandTypes()))
+    if (Attribute encoding = baseEncoding(type)) {
+      StringRef name = encoding.getAbstractAttribute().getName().rsplit('.').second; // without the dialect
+      if (StringRef advice = ttg::adviceOnForeignWord(isAmd, ("`" + name + "`").str()); !advice.empty())
+        return advice;
+    }
   return {};
 }
 
@@ -98,10 +94,11 @@ LogicalResult simt::refuseUnsupported(ModuleOp module) {
             .Case<triton::AssertOp>([&](auto) { // who ends would leave the others waiting
               return isSpecialised ? "in a kernel with specialised warps there are no assertions" : "";
             })
-            .Case([&](triton::MakeTensorDescOp) {
-              return isAmd ? ""
-                           : "tensor descriptors that a kernel makes are not compiled: make the descriptor on "
-                             "the host, `TensorDescriptor.from_tensor`, and pass it as an argument";
+            .Case([&](triton::MakeTensorDescOp) { return ttg::adviceOnDescriptor(isAmd); })
+            .Case([&](triton::FuncOp function) {
+              return isAmd && llvm::any_of(function.getArgumentTypes(), llvm::IsaPred<triton::TensorDescType>)
+                         ? ttg::adviceOnDescriptor(isAmd)
+                         : "";
             })
             .Case([](scf::ExecuteRegionOp stage) {
               return stage.getRegion().hasOneBlock() ? "" : "a region of several blocks is not compiled";

@@ -89,19 +89,17 @@ Value HopperConverter::multiply(Value a, Value bb, Value c, Value adds) {
 }
 
 Value HopperConverter::partAlongK(Value operand, int axis, int64_t from, int64_t size) {
-  if (auto tile = dyn_cast<RankedTensorType>(operand.getType())) {
-    SmallVector<int64_t> shape(tile.getShape()), start(2, 0);
-    shape[size_t(axis)] = size;
-    start[size_t(axis)] = from;
+  auto tile = dyn_cast<RankedTensorType>(operand.getType());
+  auto memory = dyn_cast<SharedType>(operand.getType());
+  SmallVector<int64_t> shape(tile ? tile.getShape() : memory.getShape()), start(2, 0);
+  shape[size_t(axis)] = size;
+  start[size_t(axis)] = from;
+  if (tile) {
     layout::LinearLayout part =
         layout::wgmmaOperand({shape[0], shape[1]}, {warps, 1}, 32 / tile.getElementTypeBitWidth());
     return ExtractSliceOp::create(b, withLayout(RankedTensorType::get(shape, tile.getElementType()), part), operand,
                                   start);
   }
-  auto memory = cast<SharedType>(operand.getType());
-  SmallVector<int64_t> shape(memory.getShape()), start(2, 0);
-  shape[size_t(axis)] = size;
-  start[size_t(axis)] = from;
   auto part = SharedType::get(b.getContext(), 1, shape, memory.getElementType(), memory.getLayout(),
                               memory.getIntervals(), memory.getPaddings());
   return SubsliceOp::create(b, part, operand, start);

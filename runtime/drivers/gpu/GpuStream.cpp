@@ -27,7 +27,7 @@ struct Parameters {
   Parameters(const Launch &launch, uint64_t record, std::vector<TensorMapParameter> tensorMaps)
       : slots(argumentSlots(launch)), maps(std::move(tensorMaps)) {
     slots.push_back(record);
-    pointers.reserve(slots.size());
+    pointers.reserve(slots.size() + maps.size());
     for (uint64_t &slot : slots)
       pointers.push_back(&slot);
     for (TensorMapParameter &map : maps)

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The operations' part of docs/simt.md: write_page.py SOURCE_DIR prints what is out of date, with --write it writes it.
 
-Names, summaries and descriptions are those of SimtOps.td, examples those of example*.mlir, which tests read and print.
+Names, summaries and descriptions are those of SimtOps.td and the files that it includes, examples those of example*.mlir,
+which tests read and print.
 """
 import glob
 import os
@@ -19,6 +20,12 @@ def text_of(body, field):
     """A string of TableGen, in quotes or brackets, as one line."""
     match = re.search(rf'let {field} = (?:"((?:[^"\\]|\\.)*)"|\[\{{(.*?)\}}\])', body, re.DOTALL)
     return re.sub(r"\s+", " ", match[1] or match[2]).strip().replace('\\"', '"') if match else ""
+
+
+def read_source(dialect, name="SimtOps.td"):
+    """A file with the dialect's own files where it includes them."""
+    text = open(os.path.join(dialect, name)).read()
+    return re.sub(r'^include "(Simt\w+\.td)"$', lambda match: read_source(dialect, match[1]), text, flags=re.MULTILINE)
 
 
 def read_definitions(text):
@@ -74,7 +81,7 @@ def write_section(definitions, files):
 def main():
     source = sys.argv[1]
     dialect = os.path.join(source, "compiler", "dialects", "simt")
-    definitions = read_definitions(open(os.path.join(dialect, "SimtOps.td")).read())
+    definitions = read_definitions(read_source(dialect))
     files = [open(path).read().split("\n") for path in sorted(glob.glob(os.path.join(dialect, "tests", "example*.mlir")))]
     missing = [name for _, name, _, _ in definitions if not examples_of(name, files)]
     if missing:

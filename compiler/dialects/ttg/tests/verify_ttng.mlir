@@ -176,6 +176,14 @@ tt.func @n8_element(%x: !tt.tensordesc<64x32xbf16, #shared>, %t: !ttg.memdesc<64
   tt.return
 }
 // -----
+#shared = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, elementBitWidth = 16}>
+#smem = #ttg.shared_memory
+tt.func @unsigned_order(%x: !tt.tensordesc<64x32xui16, #shared>, %t: !ttg.memdesc<64x32xi16, #shared, #smem, mutable>, %i: i32) {
+  // expected-error @+1 {{has kind 'max' of unsigned elements: bulk copies compare signed ones here}}
+  ttng.async_tma_reduce max, %x[%i, %i] %t : !tt.tensordesc<64x32xui16, #shared>, !ttg.memdesc<64x32xi16, #shared, #smem, mutable>
+  tt.return
+}
+// -----
 #plain = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
 #shared = #ttg.nvmma_shared<{swizzlingByteWidth = 64, transposed = false, elementBitWidth = 16}>
 #smem = #ttg.shared_memory

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What to write instead of words of Triton's dialects that are of other chips, for AMD's gfx9 and for sm_90.
-#include "compiler/pipeline/ForeignWords.h"
+// Advice on what is of other chips. Each part names a word as the parser's messages quote it.
+#include "compiler/dialects/ttg/ForeignWords.h"
 #include "llvm/ADT/ArrayRef.h"
 
-using namespace heddle;
+using namespace heddle::triton;
 using llvm::StringLiteral;
 using llvm::StringRef;
 
@@ -38,8 +38,13 @@ constexpr StringLiteral blackwell =
     "results in registers";
 constexpr StringLiteral clusters = "clusters of blocks are not compiled: give `num_ctas` 1";
 constexpr StringLiteral madeByKernel =
-    "tensor descriptors that a kernel makes are not compiled: make the descriptor on the "
-    "host, `TensorDescriptor.from_tensor`, and pass it as an argument";
+    "tensor descriptors that a kernel makes are not compiled: make the descriptor on the host, "
+    "`TensorDescriptor.from_tensor`, and pass it as an argument";
+constexpr StringLiteral operationOfAmd =
+    "the operation is of AMD's chips: on sm_90 `gl.load` and `gl.store`, `async_copy` of `ampere` and `tma` of "
+    "`hopper` access memory";
+constexpr StringLiteral layoutOfAmd =
+    "the layout is of AMD's chips: use `gl.NVMMADistributedLayout`, or in shared memory `gl.NVMMASharedLayout`";
 
 constexpr Advice onSm90[] = {
     {"'ttng.tc_gen5", none, blackwell},
@@ -65,21 +70,26 @@ constexpr Advice onSm90[] = {
      "of cache policies those of `cache_modifier` and `eviction_policy` are read: leave NVIDIA's own out"},
     {"custom op 'ttng.", none, "of `ttng` the operations that sm_90 has are read: docs/ttgir.md lists them"},
     {"dialect 'ttng'", none, "of `ttng` the operations that sm_90 has are read: docs/ttgir.md lists them"},
-    {"'amdg.", none,
-     "the operation is of AMD's chips: on sm_90 `gl.load` and `gl.store`, `async_copy` of `ampere` and `tma` of "
-     "`hopper` "
-     "access memory"},
-    {"`amd_wmma`", none, "the layout is of AMD's chips: use `gl.NVMMADistributedLayout`"},
-    {"`amd_mfma`", none, "the layout is of AMD's chips: use `gl.NVMMADistributedLayout`"},
-    {"`partitioned_shared`", none, "the layout is of AMD's chips: use `gl.NVMMASharedLayout`"},
+    {"'amdg.", none, operationOfAmd},
+    {"'rocdl.", none, operationOfAmd},
+    {"`amd_wmma`", none, layoutOfAmd},
+    {"`amd_mfma`", none, layoutOfAmd},
+    {"`amd_rotating_shared`", none, layoutOfAmd},
+    {"`partitioned_shared`", none, layoutOfAmd},
 };
 
 } // namespace
 
-StringRef heddle::adviceOnForeignWord(const Chip &chip, StringRef message, StringRef word) {
-  bool isNvidia = chip.vendor == Vendor::Nvidia;
-  for (const Advice &advice : isNvidia ? llvm::ArrayRef(onSm90) : llvm::ArrayRef(onAmd))
+StringRef gpu::adviceOnForeignWord(bool isAmd, StringRef message, StringRef word) {
+  for (const Advice &advice : isAmd ? llvm::ArrayRef(onAmd) : llvm::ArrayRef(onSm90))
     if (message.contains(advice.part) && word.starts_with(advice.word))
       return advice.text;
   return {};
+}
+
+StringRef gpu::adviceOnDescriptor(bool isAmd) {
+  if (!isAmd)
+    return madeByKernel;
+  return "tensor descriptors are for bulk copies, which gfx942 and gfx950 do not have: pass the pointer, sizes and "
+         "strides, and load by pointers";
 }
