@@ -221,8 +221,10 @@ LogicalResult countWaits(Compilation &compilation) {
 }
 
 LogicalResult pipelineLoops(Compilation &compilation) {
+  const CompileOptions &options = compilation.options;
+  bool hasProducers = options.warpPipelines == WarpPipelines::Auto && !options.checkAccesses;
   return simt::pipelineLoops(*compilation.module,
-                             {*compilation.gpuTarget, compilation.options.warps, compilation.options.stages});
+                             {*compilation.gpuTarget, options.warps, options.stages, hasProducers});
 }
 
 /// On `module` in the place of the compilation's, the phases after `first` up to `last`.

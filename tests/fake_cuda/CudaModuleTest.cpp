@@ -251,6 +251,17 @@ TEST_F(CudaModuleTest, WhatTheLinkerRefusesTheLoaderMayTake) {
   EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
+// The linker would ignore what it says (ptxas C7504).
+TEST_F(CudaModuleTest, CodeThatMovesRegistersIsNotLinked) {
+  fake.loadsPtx = true;
+  Package package = fillPackage();
+  package.binary.insert(package.binary.rfind("ret;"), "setmaxnreg.dec.sync.aligned.u32 24; ");
+  device->loadModule(package);
+  EXPECT_EQ(fake.count("cuLinkComplete"), 0);
+  device->loadModule(fillPackage());
+  EXPECT_EQ(fake.count("cuLinkComplete"), 1);
+}
+
 TEST_F(CudaModuleTest, CodeIsKeptOnDisk) {
   device->loadModule(fillPackage());
   EXPECT_EQ(fake.count("cuLinkComplete"), 1);

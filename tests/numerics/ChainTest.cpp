@@ -2,6 +2,7 @@
 // Loops with two matmuls of which the second multiplies what is computed from the first one's result, as attention has
 // them, and other operands that matmuls of warp groups find in registers or in memory of their own. Small integers, so
 // that results are exact.
+#include "compiler/pipeline/Compile.h"
 #include "tests/numerics/PlainFloat.h"
 #include "tests/numerics/Support.h"
 #include <fmt/format.h>
@@ -20,6 +21,7 @@ struct Chain {
   bool loadsInLoop = false;   ///< the first matmul's left operand is loaded in each iteration
   bool computesRight = false; ///< the second matmul's right operand is twice what is loaded
   bool turnsLeft = false;     ///< the first matmul's left operand is loaded transposed
+  bool inTwoLoops = false;    ///< the first two iterations are a loop of their own
   std::string warpPipelines = "auto";
 };
 constexpr int mostIterations = 5;
@@ -40,32 +42,13 @@ std::string tile(const std::string &name, int rows, int columns, const std::stri
                      name, rows, columns, element);
 }
 
-std::string textOf(const Chain &chain) {
+/// `q`: the load of the first matmul's left operand, which is `first`.
+std::string loopOf(const Chain &chain, const std::string &results, const std::string &from, const std::string &to,
+                   const std::string &inits, const std::string &q, const std::string &first) {
   const std::string &e = chain.element;
-  std::string text = tile("q", chain.rows, chain.depth, e) + tile("k", chain.columns, chain.depth, e) +
-                     tile("v", chain.columns, chain.depth, e) + tile("o", chain.rows, chain.depth, "f32");
-  std::string q = fmt::format("\n    %q_t = tt.load %q_p : tensor<{}x{}x!tt.ptr<{}>>", chain.rows, chain.depth, e);
-  std::string first = "%q_t";
-  if (chain.turnsLeft) { // of square tiles
-    q += fmt::format("\n    %q_turned = tt.trans %q_t {{order = array<i32: 1, 0>}} : tensor<{0}x{1}x{2}> -> "
-                     "tensor<{1}x{0}x{2}>",
-                     chain.rows, chain.depth, e);
-    first = "%q_turned";
-  }
-  text += chain.loadsInLoop ? "" : q;
-  text += fmt::format(R"(
-  %l_i = tt.make_range {{end = {0} : i32, start = 0 : i32}} : tensor<{0}xi32>
-  %l_s = tt.splat %l : !tt.ptr<f32> -> tensor<{0}x!tt.ptr<f32>>
-  %l_p = tt.addptr %l_s, %l_i : tensor<{0}x!tt.ptr<f32>>, tensor<{0}xi32>
-  %c0 = arith.constant 0 : i32
-  %c1 = arith.constant 1 : i32
-  %step = arith.constant {3} : i32
-  %zeros = arith.constant dense<0.0> : tensor<{0}x{1}xf32>
-  %none = arith.constant dense<0.0> : tensor<{0}x{2}xf32>
-  %ones = arith.constant dense<1.0> : tensor<{0}xf32>
-  %threes = arith.constant dense<3.0> : tensor<{0}xf32>
-  %r:3 = scf.for %i = %c0 to %n step %c1 iter_args(%acc = %none, %f = %ones, %most = %ones) -> (tensor<{0}x{2}xf32>, tensor<{0}xf32>, tensor<{0}xf32>) : i32 {{)",
-                      chain.rows, chain.columns, chain.depth, chain.columns * chain.depth);
+  std::string text = fmt::format(R"(
+  {4}:3 = scf.for %i = {5} to {6} step %c1 iter_args({7}) -> (tensor<{0}x{2}xf32>, tensor<{0}xf32>, tensor<{0}xf32>) : i32 {{)",
+                                 chain.rows, chain.columns, chain.depth, e, results, from, to, inits);
   text += chain.loadsInLoop ? q : "";
   text += fmt::format(R"(
     %at = arith.muli %i, %step : i32
@@ -109,12 +92,49 @@ std::string textOf(const Chain &chain) {
   text += fmt::format(R"(
     %g = arith.subf %threes, %f : tensor<{0}xf32>
     scf.yield %d, %g, {3} : tensor<{0}x{2}xf32>, tensor<{0}xf32>, tensor<{0}xf32>
-  }}{4}
-  tt.store %o_p, %r#0 : tensor<{0}x{2}x!tt.ptr<f32>>
-  tt.store %l_p, %r#2 : tensor<{0}x!tt.ptr<f32>>)",
+  }}{4})",
                       chain.rows, chain.columns, chain.depth, other,
                       chain.stages ? fmt::format(" {{tt.num_stages = {} : i32}}", chain.stages) : "");
   return text;
+}
+
+std::string textOf(const Chain &chain) {
+  const std::string &e = chain.element;
+  std::string text = tile("q", chain.rows, chain.depth, e) + tile("k", chain.columns, chain.depth, e) +
+                     tile("v", chain.columns, chain.depth, e) + tile("o", chain.rows, chain.depth, "f32");
+  std::string q = fmt::format("\n    %q_t = tt.load %q_p : tensor<{}x{}x!tt.ptr<{}>>", chain.rows, chain.depth, e);
+  std::string first = "%q_t";
+  if (chain.turnsLeft) { // of square tiles
+    q += fmt::format("\n    %q_turned = tt.trans %q_t {{order = array<i32: 1, 0>}} : tensor<{0}x{1}x{2}> -> "
+                     "tensor<{1}x{0}x{2}>",
+                     chain.rows, chain.depth, e);
+    first = "%q_turned";
+  }
+  text += chain.loadsInLoop ? "" : q;
+  text += fmt::format(R"(
+  %l_i = tt.make_range {{end = {0} : i32, start = 0 : i32}} : tensor<{0}xi32>
+  %l_s = tt.splat %l : !tt.ptr<f32> -> tensor<{0}x!tt.ptr<f32>>
+  %l_p = tt.addptr %l_s, %l_i : tensor<{0}x!tt.ptr<f32>>, tensor<{0}xi32>
+  %c0 = arith.constant 0 : i32
+  %c1 = arith.constant 1 : i32
+  %step = arith.constant {3} : i32
+  %zeros = arith.constant dense<0.0> : tensor<{0}x{1}xf32>
+  %none = arith.constant dense<0.0> : tensor<{0}x{2}xf32>
+  %ones = arith.constant dense<1.0> : tensor<{0}xf32>
+  %threes = arith.constant dense<3.0> : tensor<{0}xf32>
+  %c2 = arith.constant 2 : i32
+  %middle = arith.minsi %n, %c2 : i32)",
+                      chain.rows, chain.columns, chain.depth, chain.columns * chain.depth);
+  std::string inits = "%acc = %none, %f = %ones, %most = %ones";
+  if (chain.inTwoLoops) {
+    text += loopOf(chain, "%before", "%c0", "%middle", inits, q, first);
+    inits = "%acc = %before#0, %f = %before#1, %most = %before#2";
+  }
+  text += loopOf(chain, "%r", chain.inTwoLoops ? "%middle" : "%c0", "%n", inits, q, first);
+  return text + fmt::format(R"(
+  tt.store %o_p, %r#0 : tensor<{0}x{1}x!tt.ptr<f32>>
+  tt.store %l_p, %r#2 : tensor<{0}x!tt.ptr<f32>>)",
+                            chain.rows, chain.depth);
 }
 
 /// -1, 0 and 1.
@@ -129,23 +149,34 @@ std::vector<uint8_t> signs(const std::string &element, int count, uint64_t seed)
   return bytes;
 }
 
+std::string kernelOf(const Chain &chain) {
+  std::string aligned = " {tt.divisibility = 16 : i32}", parameters;
+  for (const char *name : {"q", "k", "v"})
+    parameters += fmt::format("%{}: !tt.ptr<{}>{}, ", name, chain.element, aligned);
+  parameters += "%o: !tt.ptr<f32>" + aligned + ", %l: !tt.ptr<f32>" + aligned + ", %n: i32";
+  return kernelText(parameters, textOf(chain));
+}
+
+/// Warps of the block in sm_90's code.
+int64_t warpsOf(const Chain &chain) {
+  CompileOptions options;
+  options.target = "sm_90";
+  options.warps = chain.warps;
+  return compile(kernelOf(chain), "chain", options).package.threads / 32;
+}
+
 void check(const Chain &chain, int iterations) {
   SCOPED_TRACE(fmt::format("{} {}x{}x{}, {} warps, {} stages, uses its sum {}, loads in the loop {}, computes {}: {} "
                            "iterations",
                            chain.element, chain.rows, chain.columns, chain.depth, chain.warps, chain.stages,
                            chain.usesSum, chain.loadsInLoop, chain.computesRight, iterations));
   const std::string &e = chain.element;
-  std::string aligned = " {tt.divisibility = 16 : i32}";
-  std::string parameters;
-  for (const char *name : {"q", "k", "v"})
-    parameters += fmt::format("%{}: !tt.ptr<{}>{}, ", name, e, aligned);
-  parameters += "%o: !tt.ptr<f32>" + aligned + ", %l: !tt.ptr<f32>" + aligned + ", %n: i32";
   int tiles = chain.columns * chain.depth * mostIterations;
   std::vector<Argument> arguments = {
       bufferOf(signs(e, chain.rows * chain.depth, 1)), bufferOf(signs(e, tiles, 2)),     bufferOf(signs(e, tiles, 3)),
       zeros<float>(size_t(chain.rows * chain.depth)),  zeros<float>(size_t(chain.rows)), scalarI32(iterations)};
   std::vector<Argument> expected = arguments;
-  std::string text = kernelText(parameters, textOf(chain));
+  std::string text = kernelOf(chain);
   makeExecutor("reference")->run(text, {}, expected);
   runOnGpu(text, {}, arguments, chain.warps, /*warpGroups=*/true, chain.warpPipelines);
   for (size_t i : {3, 4})
@@ -170,7 +201,26 @@ TEST(Chain, blocks_of_many_sizes) {
 // Such a block has a multiprocessor to itself, and its two groups of warps are not in step.
 TEST(Chain, groups_of_warps_out_of_step) {
   for (int iterations : {1, mostIterations})
-    check({.rows = 128, .columns = 64, .depth = 128, .warps = 8, .stages = 4}, iterations);
+    check({.rows = 128, .columns = 64, .depth = 128, .warps = 8, .stages = 4, .warpPipelines = "off"}, iterations);
+}
+
+// With a depth of 128 the first matmul's tiles are free before the second one's.
+TEST(Chain, copies_by_warps_of_their_own) {
+  for (int stages : {2, 3, 4}) {
+    Chain chain{.rows = 128, .columns = 64, .depth = 128, .warps = 8, .stages = stages};
+    EXPECT_EQ(warpsOf(chain), 12) << stages;
+    for (int iterations : {0, 1, 2, mostIterations})
+      check(chain, iterations);
+  }
+  Chain twice{.rows = 128, .columns = 128, .warps = 8, .stages = 4, .inTwoLoops = true};
+  EXPECT_EQ(warpsOf(twice), 12);
+  for (int iterations : {1, 2, 3, mostIterations}) {
+    Chain chain{.rows = 128, .columns = 64, .depth = 128, .warps = 8, .stages = 2, .inTwoLoops = true};
+    check(chain, iterations);
+    chain.loadsInLoop = true;
+    check(chain, iterations);
+    check(twice, iterations);
+  }
 }
 
 // One group multiplies while the other computes from its results.

@@ -4,7 +4,6 @@
 #include "compiler/lowering/simt/PartitionWarps.h"
 #include "compiler/lowering/simt/ThreadCode.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
@@ -13,6 +12,21 @@ using namespace heddle::simt;
 using namespace heddle::triton;
 
 static constexpr int64_t registerWarps = 4; ///< that hardware gives registers to at once
+
+FuncOp simt::makePartition(OpBuilder &b, FuncOp kernel, StringRef name, PartitionTraits traits) {
+  auto made = FuncOp::create(b, kernel.getLoc(), name, kernel.getFunctionType());
+  made.setPrivate();
+  made->setAttr(warpsAttribute, b.getI64IntegerAttr(traits.warps));
+  made->setAttr(firstWarpAttribute, b.getI64IntegerAttr(traits.firstWarp));
+  if (traits.registers)
+    made->setAttr(registersAttribute, b.getI64IntegerAttr(traits.registers));
+  if (ArrayAttr attributes = kernel.getArgAttrsAttr())
+    made.setArgAttrsAttr(attributes);
+  Block &entry = made.getBody().emplaceBlock();
+  for (BlockArgument argument : kernel.getArguments())
+    entry.addArgument(argument.getType(), argument.getLoc());
+  return made;
+}
 
 //===-- Which warps ----------------------------------------------------------------------------------------------===//
 
@@ -37,26 +51,42 @@ static LogicalResult checkWarps(ArrayRef<SmallVector<Partition>> starts, int64_t
   return success();
 }
 
+/// The warps after the kernel's in fours; those that a partition has in common are one group.
+static SmallVector<RegisterGroup> groupWarps(ArrayRef<Partition> started, int64_t kernelWarps, int64_t blockWarps) {
+  SmallVector<RegisterGroup> groups;
+  for (int64_t warp = kernelWarps; warp < blockWarps; warp += registerWarps) {
+    bool isShared = llvm::any_of(
+        started, [&](const Partition &each) { return each.first < warp && each.first + each.warps > warp; });
+    if (isShared)
+      groups.back().warps += registerWarps;
+    else
+      groups.push_back({warp, registerWarps});
+  }
+  for (const Partition &partition : started)
+    for (RegisterGroup &group : groups)
+      if (partition.first >= group.first && partition.first < group.first + group.warps)
+        group.partitions.push_back(partition);
+  return groups;
+}
+
 static RegisterPlan planRegisters(ModuleOp module, ArrayRef<SmallVector<Partition>> starts, int64_t kernelWarps,
                                   int64_t blockWarps, const GpuTarget &target) {
   constexpr int64_t step = 8, least = 24, most = 240; // what `setmaxnreg` takes, but for numbers that ptxas cannot use
   RegisterPlan plan;
   if (starts.size() != 1 || kernelWarps % registerWarps)
     return plan;
-  plan.groups.assign(size_t((blockWarps - kernelWarps) / registerWarps), 0);
+  plan.groups = groupWarps(starts.front(), kernelWarps, blockWarps);
   bool asks = false;
   int64_t each = target.registersPerThread(int(blockWarps)) / step * step, left = each * blockWarps;
-  for (const Partition &partition : starts.front()) {
-    auto wanted = module.lookupSymbol(partition.name)->getAttrOfType<IntegerAttr>(registersAttribute);
-    asks |= bool(wanted);
-    for (int64_t warp = partition.first; warp < partition.first + partition.warps; ++warp) {
-      int64_t &group = plan.groups[size_t((warp - kernelWarps) / registerWarps)];
-      group = std::max(group, wanted ? wanted.getInt() / step * step : each);
+  for (RegisterGroup &group : plan.groups) {
+    group.registers = least;
+    for (const Partition &partition : group.partitions) {
+      auto wanted = module.lookupSymbol(partition.name)->getAttrOfType<IntegerAttr>(registersAttribute);
+      asks |= bool(wanted);
+      group.registers = std::max(group.registers, wanted ? wanted.getInt() / step * step : each);
     }
-  }
-  for (int64_t &group : plan.groups) {
-    group = std::clamp(group ? group : least, least, most);
-    left -= group * registerWarps;
+    group.registers = std::min(group.registers, most);
+    left -= group.registers * group.warps;
   }
   plan.kernel = std::min(left / kernelWarps / step * step, most);
   plan.first = asks && each < most && plan.kernel >= least ? each : 0;
@@ -114,53 +144,97 @@ static Block *takeIn(LLVM::LLVMFuncOp kernel, LLVM::LLVMFuncOp partition, Block 
   return begin;
 }
 
-void simt::dispatch(ThreadState &state, const PartitionWarps &partitions) {
-  const RegisterPlan &plan = partitions.registers;
-  int64_t kernelWarps = partitions.kernel;
+namespace {
+
+/// The code by which warps that are not the kernel's get to their partitions.
+class Dispatch {
+public:
+  Dispatch(ThreadState &state, const PartitionWarps &partitions)
+      : state(state), partitions(partitions), b(state.entry.getLoc(), state.entry.getContext()) {}
+
+  void run();
+
+private:
+  Value number(int64_t value) { return arith::ConstantIntOp::create(b, value, 32); }
+  Value isOneOf(int64_t first, int64_t warps);
+  Block *addBlock();
+  /// So many warps go on in `begin`, the others in `next`, where code is added now.
+  void branch(int64_t first, int64_t warps, Block *begin, Block *next);
+  void execute(ArrayRef<Partition> started);
+  void executeWithRegisters();
+
+  ThreadState &state;
+  const PartitionWarps &partitions;
+  ImplicitLocOpBuilder b;
+};
+
+} // namespace
+
+Value Dispatch::isOneOf(int64_t first, int64_t warps) {
+  Value isAfter = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, state.warp, number(first));
+  Value isBefore = arith::CmpIOp::create(b, arith::CmpIPredicate::ult, state.warp, number(first + warps));
+  return arith::AndIOp::create(b, isAfter, isBefore);
+}
+
+Block *Dispatch::addBlock() {
+  auto *block = new Block();
+  state.entry.getBody().push_back(block);
+  return block;
+}
+
+void Dispatch::branch(int64_t first, int64_t warps, Block *begin, Block *next) {
+  cf::CondBranchOp::create(b, isOneOf(first, warps), begin, ValueRange(), next, ValueRange());
+  b.setInsertionPointToEnd(next);
+}
+
+void Dispatch::execute(ArrayRef<Partition> started) {
   auto module = state.entry->getParentOfType<ModuleOp>();
+  for (const Partition &partition : started) {
+    Block *next = addBlock();
+    Block *begin = takeIn(state.entry, module.lookupSymbol<LLVM::LLVMFuncOp>(partition.name), next);
+    branch(partition.first, partition.warps, begin, next);
+  }
+}
+
+// Warps with different numbers of registers share no code after they took them: ptxas would ignore the numbers. Who
+// takes more waits until others have given, which is so after the barrier.
+void Dispatch::executeWithRegisters() {
+  const RegisterPlan &plan = partitions.registers;
+  for (const RegisterGroup &group : plan.groups) {
+    Block *own = addBlock(), *next = addBlock();
+    branch(group.first, group.warps, own, next);
+    b.setInsertionPointToEnd(own);
+    if (group.registers < plan.first)
+      state.target.takeRegisters(b, group.registers, /*more=*/false);
+    state.target.barrier(b);
+    if (group.registers > plan.first)
+      state.target.takeRegisters(b, group.registers, /*more=*/true);
+    execute(group.partitions);
+    state.target.barrier(b);
+    LLVM::ReturnOp::create(b, ValueRange());
+    b.setInsertionPointToEnd(next);
+  }
+}
+
+void Dispatch::run() {
   Block *entry = state.prologueEnd->getBlock();
   Block *main = entry->splitBlock(state.prologueEnd->getNextNode());
-  ImplicitLocOpBuilder b(state.entry.getLoc(), state.entry.getContext());
-  auto number = [&](int64_t value) -> Value { return arith::ConstantIntOp::create(b, value, 32); };
-  auto addBlock = [&] {
-    auto *block = new Block();
-    state.entry.getBody().push_back(block);
-    return block;
-  };
   b.setInsertionPointToEnd(entry);
   Block *others = addBlock();
-  Value isOther = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, state.warp, number(kernelWarps));
+  Value isOther = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, state.warp, number(partitions.kernel));
   cf::CondBranchOp::create(b, isOther, others, ValueRange(), main, ValueRange());
   b.setInsertionPointToEnd(others);
-  // Who takes more waits until others have given: that is so after the barrier.
-  auto takeRegisters = [&](bool more) {
-    for (auto [group, registers] : llvm::enumerate(plan.groups)) {
-      if (!plan.first || registers == plan.first || (registers > plan.first) != more)
-        continue;
-      Value mine = arith::ShRUIOp::create(b, state.warp, number(llvm::Log2_64(registerWarps)));
-      Value isMine = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, mine,
-                                           number(kernelWarps / registerWarps + int64_t(group)));
-      auto branch = scf::IfOp::create(b, isMine);
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      state.target.takeRegisters(b, registers, more);
+  if (partitions.registers.first)
+    executeWithRegisters();
+  else
+    for (const SmallVector<Partition> &started : partitions.starts) {
+      state.target.barrier(b);
+      execute(started);
+      state.target.barrier(b);
     }
-  };
-  takeRegisters(/*more=*/false);
-  for (const SmallVector<Partition> &started : partitions.starts) {
-    state.target.barrier(b);
-    takeRegisters(/*more=*/true);
-    for (const Partition &partition : started) {
-      Value isAfter = arith::CmpIOp::create(b, arith::CmpIPredicate::uge, state.warp, number(partition.first));
-      Value isBefore =
-          arith::CmpIOp::create(b, arith::CmpIPredicate::ult, state.warp, number(partition.first + partition.warps));
-      Block *next = addBlock();
-      Block *begin = takeIn(state.entry, module.lookupSymbol<LLVM::LLVMFuncOp>(partition.name), next);
-      cf::CondBranchOp::create(b, Value(arith::AndIOp::create(b, isAfter, isBefore)), begin, ValueRange(), next,
-                               ValueRange());
-      b.setInsertionPointToEnd(next);
-    }
-    state.target.barrier(b);
-  }
   LLVM::ReturnOp::create(b, ValueRange());
+}
+
+void simt::dispatch(ThreadState &state, const PartitionWarps &partitions) {
+  Dispatch(state, partitions).run();
 }

@@ -20,12 +20,20 @@ struct Partition {
   int64_t first, warps;
 };
 
-/// How many registers threads take where partitions ask for numbers of their own: hardware gives them to groups of four
-/// warps. What partitions leave is the kernel's.
+/// Warps whose threads have the same number of registers, with the partitions that they execute. Hardware gives
+/// registers to four warps at once: these are so many, or the warps of a partition with all that share four with them.
+struct RegisterGroup {
+  int64_t first, warps; ///< in the block
+  int64_t registers = 0;
+  llvm::SmallVector<Partition> partitions = {};
+};
+
+/// How many registers threads take where partitions ask for numbers of their own. What partitions leave is the
+/// kernel's.
 struct RegisterPlan {
-  int64_t first = 0;                 ///< that all begin with; 0: nothing is changed
-  int64_t kernel = 0;                ///< of the kernel's warps
-  llvm::SmallVector<int64_t> groups; ///< of the warps after them
+  int64_t first = 0;                       ///< that all begin with; 0: nothing is changed
+  int64_t kernel = 0;                      ///< of the kernel's warps
+  llvm::SmallVector<RegisterGroup> groups; ///< of the warps after them, in order
 };
 
 struct PartitionWarps {
@@ -34,6 +42,14 @@ struct PartitionWarps {
   int64_t kernel = 0, block = 0;                          ///< warps of the kernel, and of the block
   RegisterPlan registers;
 };
+
+/// What a partition's function says of it.
+struct PartitionTraits {
+  int64_t warps, firstWarp;
+  int64_t registers = 0; ///< that a thread asks for; 0: nothing
+};
+/// An empty private function, with the kernel's arguments, for a partition; before the insertion point.
+triton::FuncOp makePartition(mlir::OpBuilder &b, triton::FuncOp kernel, llvm::StringRef name, PartitionTraits traits);
 
 /// Those of a kernel that has so many warps itself. An error where a partition has warps of another or of the kernel,
 /// or is started twice, and where the chip has not as many warps or barriers.

@@ -23,7 +23,11 @@ struct Lifetime {
 class TextOrder {
 public:
   explicit TextOrder(triton::FuncOp function) {
-    function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { first[op] = count++; });
+    function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (isa<JoinPartitionsOp>(op))
+        lastJoin = count;
+      first[op] = count++;
+    });
     function.getBody().walk<WalkOrder::PostOrder>([&](Operation *op) {
       int within = first[op];
       for (Region &region : op->getRegions())
@@ -35,8 +39,8 @@ public:
 
   Lifetime lifetimeOf(AllocOp alloc) {
     Lifetime life{first[alloc], first[alloc], 0, 0, alloc};
-    if (alloc.getCommon()) // partitions access it
-      life.last = count;
+    if (alloc.getCommon())                           // partitions access it
+      life.last = std::max(life.last, lastJoin - 1); // the barrier there is behind it
     for (Operation *user : usersOf(alloc.getRing())) {
       if (isa<InitArrivalsOp>(user)) // an object's memory holds nothing else while others may look at it
         life.last = count;
@@ -91,7 +95,7 @@ private:
   }
 
   DenseMap<Operation *, int> first, last;
-  int count = 0;
+  int count = 0, lastJoin = 0;
 };
 
 } // namespace

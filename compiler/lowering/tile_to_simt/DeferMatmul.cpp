@@ -70,13 +70,19 @@ public:
     read = right.getDefiningOp<LoadSharedOp>();
   }
 
-  void rewrite();
+  Operation *rewrite();
 
 private:
   /// What the loop carries after an iteration that `map` knows: all but the sum, then what the second matmul reads.
   SmallVector<Value> carriedAfter(const IRMapping &map);
-  /// The second matmul of the iteration before.
-  Value multiply(Value sum, Value left, Value stage);
+  /// Values that the second matmul takes an iteration later: sum, left operand, number of the right one's tile, and
+  /// where it is waited for alone, the number and the parity of the barrier object.
+  SmallVector<Value> readLater();
+  /// The second matmul of the iteration before, and the wait for it.
+  Value multiply(ValueRange later);
+  void waitForRight(ValueRange later);
+  void freeRight(ValueRange later);
+  bool isOfSecond(Operation &op) { return &op == chain.second || &op == chain.wait || &op == chain.arrive; }
   scf::ForOp makeLoop(ValueRange inits);
 
   scf::ForOp loop;
@@ -94,14 +100,32 @@ SmallVector<Value> Deferral::carriedAfter(const IRMapping &map) {
   for (auto [i, value] : llvm::enumerate(loop.getYieldedValues()))
     if (i != number)
       values.push_back(map.lookupOrDefault(value));
-  for (Value value : {Value(chain.second.getC()), Value(chain.second.getA()), Value(read.getStage())})
+  for (Value value : readLater())
     values.push_back(map.lookupOrDefault(value));
   return values;
 }
 
-Value Deferral::multiply(Value sum, Value left, Value stage) {
+SmallVector<Value> Deferral::readLater() {
+  SmallVector<Value> values = {chain.second.getC(), chain.second.getA(), read.getStage()};
+  if (WaitArrivalsOp wait = chain.wait)
+    values.append({wait.getStage(), wait.getParity()});
+  return values;
+}
+
+void Deferral::waitForRight(ValueRange later) {
+  if (WaitArrivalsOp wait = chain.wait)
+    WaitArrivalsOp::create(b, wait.getObjects(), later[3], later[4]);
+}
+
+void Deferral::freeRight(ValueRange later) {
+  if (ArriveOp arrive = chain.arrive)
+    ArriveOp::create(b, arrive.getObjects(), later[3], /*copies=*/false);
+}
+
+Value Deferral::multiply(ValueRange later) {
+  Value sum = later[0], left = later[1];
   IRMapping map;
-  map.map(read.getStage(), stage);
+  map.map(read.getStage(), later[2]);
   Value right = b.clone(*read, map)->getResult(0);
   if (trans)
     right = b.clone(*trans, map)->getResult(0);
@@ -127,14 +151,22 @@ scf::ForOp Deferral::makeLoop(ValueRange inits) {
   for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
     if (i != number)
       map.map(argument, arguments[others++]);
-  for (Operation &op : loop.getBody()->without_terminator())
-    if (&op != chain.second && !path.contains(&op))
-      b.clone(op, map);
+  ValueRange later = arguments.drop_front(others);
+  auto isLast = [&](Operation &op) { return isa<ArriveOp>(op) && chain.second->isBeforeInBlock(&op); };
+  bool isWaiting = false;
+  for (Operation &op : loop.getBody()->without_terminator()) {
+    if (isOfSecond(op) || path.contains(&op) || isLast(op))
+      continue;
+    b.clone(op, map);
+    if (isa<WaitArrivalsOp>(op) && !std::exchange(isWaiting, true))
+      waitForRight(later);
+  }
   cast<MatrixDotOp>(map.lookup(chain.first.getD()).getDefiningOp()).setPending(1); // the second one begins after it
-  map.map(loop.getRegionIterArg(number), multiply(arguments[others], arguments[others + 1], arguments[others + 2]));
+  map.map(loop.getRegionIterArg(number), multiply(later));
   for (Operation &op : loop.getBody()->without_terminator())
-    if (path.contains(&op))
+    if (path.contains(&op) || (isLast(op) && !isOfSecond(op)))
       b.clone(op, map);
+  freeRight(later);
   scf::YieldOp::create(b, carriedAfter(map));
   return made;
 }
@@ -150,7 +182,7 @@ static void cloneFirst(ImplicitLocOpBuilder &b, Operation &op, IRMapping &map) {
   clone->erase();
 }
 
-void Deferral::rewrite() {
+Operation *Deferral::rewrite() {
   Value isAny = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
   auto branch = scf::IfOp::create(b, loop.getResultTypes(), isAny, /*withElseRegion=*/true);
   b.setInsertionPointToStart(branch.elseBlock());
@@ -160,15 +192,21 @@ void Deferral::rewrite() {
   map.map(loop.getInductionVar(), loop.getLowerBound());
   map.map(loop.getRegionIterArgs(), loop.getInitArgs());
   for (Operation &op : loop.getBody()->without_terminator())
-    if (&op != chain.second)
+    if (!isOfSecond(op))
       cloneFirst(b, op, map);
   scf::ForOp made = makeLoop(carriedAfter(map));
-  AsyncWaitOp::create(b, uint64_t(0)); // none is to the tile that the last one reads
-  BarrierOp::create(b);
   ValueRange results = made.getResults();
-  size_t others = results.size() - 3;
+  size_t others = loop.getNumResults() - 1;
+  ValueRange later = results.drop_front(others);
+  if (chain.wait) {
+    waitForRight(later);
+  } else {
+    AsyncWaitOp::create(b, uint64_t(0)); // none is to the tile that the last one reads
+    BarrierOp::create(b);
+  }
   SmallVector<Value> yielded = llvm::to_vector(results.take_front(others));
-  yielded.insert(yielded.begin() + number, multiply(results[others], results[others + 1], results[others + 2]));
+  yielded.insert(yielded.begin() + number, multiply(later));
+  freeRight(later);
   scf::YieldOp::create(b, yielded);
   loop->replaceAllUsesWith(branch.getResults());
   loop.erase();
@@ -176,6 +214,7 @@ void Deferral::rewrite() {
     if (load->use_empty())
       load.erase();
   });
+  return branch;
 }
 
 void simt::leavePending(scf::ForOp loop, MatmulChain chain) {
@@ -193,6 +232,6 @@ void simt::leavePending(scf::ForOp loop, MatmulChain chain) {
     user->replaceUsesOfWith(sum, done);
 }
 
-void simt::deferSecond(scf::ForOp loop, MatmulChain chain) {
-  Deferral(loop, chain).rewrite();
+Operation *simt::deferSecond(scf::ForOp loop, MatmulChain chain) {
+  return Deferral(loop, chain).rewrite();
 }

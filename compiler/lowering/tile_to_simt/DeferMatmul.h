@@ -13,6 +13,9 @@ struct MatmulChain {
   MatrixDotOp first, second;
   bool isDeferrable =
       false; ///< registers hold both results and the second one's left operand, which is what deferring takes
+  /// For the second one's right operand alone, where warps of their own copy it: before and behind the matmul.
+  WaitArrivalsOp wait = {};
+  ArriveOp arrive = {};
   explicit operator bool() const { return second != nullptr; }
 };
 
@@ -22,8 +25,9 @@ MatmulChain findChain(mlir::scf::ForOp loop, int64_t mostWords);
 
 /// Rewrites a loop whose second matmul reads its right operand from a ring, with a tile more than those that are read
 /// in the same iteration have. The first iteration stands before the new loop and the last one's second matmul behind
-/// it, all of them in a branch for loops that have an iteration. The same operations in the same order.
-void deferSecond(mlir::scf::ForOp loop, MatmulChain chain);
+/// it, all of them in a branch for loops that have an iteration, which is returned and has the results of the loop. The
+/// same operations in the same order.
+mlir::Operation *deferSecond(mlir::scf::ForOp loop, MatmulChain chain);
 
 /// Leaves the second matmul pending at the end of an iteration, so that the next one's first matmul begins before it
 /// ends; the sum is waited for where it is used. Takes the same rings as deferSecond, and fewer registers.

@@ -4,6 +4,7 @@
 // one instruction or a thread keeps the next tile in registers (PipelineByWarps.cpp).
 #pragma once
 #include "compiler/layout/Encodings.h"
+#include "compiler/lowering/simt/GpuTarget.h"
 #include "compiler/lowering/tile_to_simt/LoopSlice.h"
 #include "compiler/lowering/tile_to_simt/PipelineLoops.h"
 #include <memory>
@@ -20,12 +21,15 @@ struct RingCopy {
   AllocOp ring = {};
   /// Its matmul goes on in the next iteration: the ring has a tile more than there are stages, where there is room.
   bool isReadLate = false;
+  int group = 0; ///< of those that warps of their own copy: it lands, and is free again, together with the others in it
 
   SharedType ringType(int64_t stages) {
     auto tile = mlir::cast<mlir::RankedTensorType>(load.getType());
     return SharedType::get(load.getContext(), stages, tile.getShape(), tile.getElementType(), shared);
   }
 };
+
+class ProducerWarps;
 
 class LoopPipeliner {
 public:
@@ -41,8 +45,15 @@ public:
   bool isAsked();
   /// Bytes of the rings, of which there are at most so many; 0 where that is not enough for two stages.
   int64_t ringBytes(int64_t mostBytes) const { return sizeRings(mostBytes).bytes; }
-  /// With rings of at most so many bytes.
-  virtual void rewrite(int64_t mostBytes) = 0;
+  /// The rings that warps of their own would fill, each with its group, where it is worth while to have such; nothing
+  /// elsewhere. Loops with the same rings can have the same warps.
+  virtual llvm::SmallVector<std::pair<mlir::Type, int>> ringsForProducer(int64_t mostBytes) { return {}; }
+  /// Whether a block whose rings have at most so many bytes has a multiprocessor to itself.
+  bool isAlone(int64_t mostBytes) const {
+    return 2 * ringBytes(mostBytes) > to.target.sharedMemoryBytes() || !leavesRegistersForTwo();
+  }
+  /// With rings of at most so many bytes, which `producer` fills, if there is one.
+  virtual void rewrite(int64_t mostBytes, ProducerWarps *producer) = 0;
   /// Says of each load that a matmul reads, by a remark at its place, how it is prefetched or why it is not.
   void tellDecisions() const;
 
@@ -74,6 +85,7 @@ protected:
   int64_t storedBytes = 0; ///< of one tile in each ring that is filled by way of registers
   bool hasMore = false;    ///< rings that are read late have a tile more
   bool isMoreWorthAStage = false;
+  bool isMoreWorthAFourthStage = false; ///< but not a block on the multiprocessor
   int64_t tilesOf(const RingCopy &copy) const { return stages + (hasMore && copy.isReadLate ? 1 : 0); }
 
 private:

@@ -5,6 +5,7 @@
 #include "compiler/lowering/simt/GpuTarget.h"
 #include "compiler/lowering/tile_to_simt/DeferMatmul.h"
 #include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
+#include "compiler/lowering/tile_to_simt/ProducerWarps.h"
 #include "compiler/lowering/tile_to_simt/ShareOperands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Matchers.h"
@@ -24,7 +25,8 @@ public:
       : LoopPipeliner(loop, to, /*usual=*/3, /*mostIndexWords=*/16) {}
 
   bool find() override;
-  void rewrite(int64_t mostBytes) override;
+  SmallVector<std::pair<Type, int>> ringsForProducer(int64_t mostBytes) override;
+  void rewrite(int64_t mostBytes, ProducerWarps *producer) override;
 
 private:
   bool take(GlobalLoadOp load, std::string &why) override;
@@ -39,6 +41,8 @@ private:
   void appendIndices(int64_t ahead, Value counter, SmallVectorImpl<Value> &scalars);
   void emitPrologue();
   void rebuildLoop();
+  bool areInTwoGroups();
+  void rebuildForProducer(ProducerWarps &producer);
   MatrixDotOp findOpenMatmul();
   bool hasRoomForTwoBlocks();
   /// The copy that groups of warps read in its ring as this operand of a matmul; null for none.
@@ -94,6 +98,8 @@ bool ThreadCopies::find() {
                       (loop.isDefinedOutsideOfLoop(chain.first.getA()) || copyReadBy(chain.first, 0));
   if (!isFirstEarly)
     chain = {};
+  // Three stages and a tile more are faster than four (one H200: 1.18 of a linear layer with bf16 tiles of 128x256x64).
+  isMoreWorthAFourthStage = bool(open);
   isMoreWorthAStage = chain && chain.isDeferrable;
   for (RingCopy *copy :
        {open ? copyReadBy(open, 0) : nullptr, open ? copyReadBy(open, 1) : nullptr, chain ? ofChain : nullptr})
@@ -102,7 +108,7 @@ bool ThreadCopies::find() {
   return true;
 }
 
-void ThreadCopies::rewrite(int64_t mostBytes) {
+void ThreadCopies::rewrite(int64_t mostBytes, ProducerWarps *producer) {
   int64_t wanted = stages;
   RingSizes sizes = sizeRings(mostBytes);
   stages = sizes.stages;
@@ -111,18 +117,26 @@ void ThreadCopies::rewrite(int64_t mostBytes) {
     chain = {};
   for (const RingCopy &copy : copies)
     decide(copy.load, stages < 2 ? "not prefetched: shared memory has no room for two tiles"
-                                 : "prefetched by asynchronous copies, " + describeStages(wanted));
+                                 : std::string("prefetched by asynchronous copies") +
+                                       (producer ? " by warps of their own, " : ", ") + describeStages(wanted));
   if (stages < 2)
     return;
   if (open)
     open.setPending(1);
   bool leavesPending = chain && !chain.isDeferrable && hasRoomForTwoBlocks();
-  emitPrologue();
-  rebuildLoop();
+  if (producer) {
+    rebuildForProducer(*producer);
+  } else {
+    emitPrologue();
+    rebuildLoop();
+  }
+  Operation *made = loop;
   if (chain && chain.isDeferrable)
-    deferSecond(loop, chain);
+    made = deferSecond(loop, chain);
   else if (leavesPending)
     leavePending(loop, chain);
+  if (producer)
+    producer->setDone(made, made->getResults().take_back(producer->ringPlaces().count()));
 }
 
 /// Of shared memory for the rings and for a left operand from outside of the loop. A block that has a multiprocessor to
@@ -252,6 +266,85 @@ void ThreadCopies::rebuildLoop() {
   scf::YieldOp::create(b, yielded);
   for (RingCopy &copy : copies)
     readRing(copy.load, copy.ring, numbers[2 * placeOf(tilesOf(copy))]);
+  loop->replaceAllUsesWith(made.getResults().take_front(before));
+  loop.erase();
+  loop = made;
+}
+
+// Warps that only copy pay where two warp groups can be at different places of a loop with a chain: one multiplies
+// while the other computes. A loop with a single matmul is as fast with copies by all warps (one H200, docs/sm_90.md).
+SmallVector<std::pair<Type, int>> ThreadCopies::ringsForProducer(int64_t mostBytes) {
+  constexpr int groupsApart = 8; // warps
+  RingSizes sizes = sizeRings(mostBytes);
+  if (!to.target.hasArrivals() || sizes.stages < 2 || to.warps != groupsApart || !chain || !sizes.hasMore ||
+      !canHaveProducer(loop, copies, slice))
+    return {};
+  SmallVector<std::pair<Type, int>> rings;
+  bool twoGroups = areInTwoGroups();
+  for (RingCopy &copy : copies) {
+    copy.group = twoGroups && &copy == copyReadBy(chain.second, 1);
+    rings.push_back({copy.ringType(sizes.stages + (sizes.hasMore && copy.isReadLate ? 1 : 0)), copy.group});
+  }
+  return rings;
+}
+
+/// Whether the second matmul, which runs an iteration later, alone reads one, and the first one alone the others; and
+/// the matmuls take as long as the exponentials of what is between them. Where they take less, further arrivals cost
+/// more than tiles gain that are free earlier.
+bool ThreadCopies::areInTwoGroups() {
+  constexpr int64_t flopsPerExponential = 512; // of a multiprocessor at a time: 8192 of f16 against 16
+  if (!chain || !chain.isDeferrable)
+    return false;
+  auto depthOf = [](MatrixDotOp dot) { return cast<RankedTensorType>(dot.getA().getType()).getDimSize(1); };
+  int64_t columns = cast<RankedTensorType>(chain.second.getType()).getDimSize(1);
+  bool isBalanced = 2 * (depthOf(chain.first) + columns) >= flopsPerExponential;
+  return isBalanced && llvm::all_of(copies, [&](RingCopy &copy) {
+           bool isOfFirst = &copy == copyReadBy(chain.first, 0) || &copy == copyReadBy(chain.first, 1);
+           return (isOfFirst || &copy == copyReadBy(chain.second, 1)) && copy.load->hasOneUse();
+         });
+}
+
+void ThreadCopies::rebuildForProducer(ProducerWarps &producer) {
+  SmallVector<int64_t> tiles = llvm::map_to_vector(copies, [&](RingCopy &copy) { return tilesOf(copy); });
+  SmallVector<int64_t> objects = {stages};
+  for (RingCopy &copy : copies)
+    if (copy.group)
+      objects.push_back(tilesOf(copy));
+  producer.add(loop, copies, tiles, objects, slice);
+  const RingPlaces &counts = producer.ringPlaces();
+  SmallVector<Value> inits = llvm::to_vector(loop.getInitArgs());
+  unsigned before = unsigned(inits.size());
+  llvm::append_range(inits, producer.firstPlaces());
+  b.setInsertionPoint(loop);
+  auto made = scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
+  made->setAttrs(loop->getAttrs());
+  ValueRange places = made.getRegionIterArgs().drop_front(before);
+  SmallVector<Value> yielded = moveBody(loop, made, made.getBody()->end());
+  b.setInsertionPointToEnd(made.getBody());
+  for (auto [group, objects] : llvm::enumerate(producer.groups())) {
+    AllocOp landed = objects.landed, free = objects.free;
+    bool isOfSecond = group == 1;
+    if (isOfSecond)
+      b.setInsertionPoint(copyReadBy(chain.second, 1)->load);
+    else
+      b.setInsertionPointToStart(made.getBody());
+    Value object = counts.numberIn(objects.count, places);
+    auto wait = WaitArrivalsOp::create(b, landed, object, counts.parityIn(objects.count, places));
+    if (isOfSecond)
+      chain.wait = wait;
+    if (!isOfSecond && producer.groups().size() > 1)
+      b.setInsertionPointAfter(chain.first);
+    else
+      b.setInsertionPointToEnd(made.getBody());
+    auto arrive = ArriveOp::create(b, free, object, /*copies=*/false);
+    if (isOfSecond)
+      chain.arrive = arrive;
+  }
+  b.setInsertionPointToEnd(made.getBody());
+  llvm::append_range(yielded, counts.next(b, places));
+  scf::YieldOp::create(b, yielded);
+  for (RingCopy &copy : copies)
+    readRing(copy.load, copy.ring, counts.numberIn(tilesOf(copy), places));
   loop->replaceAllUsesWith(made.getResults().take_front(before));
   loop.erase();
   loop = made;

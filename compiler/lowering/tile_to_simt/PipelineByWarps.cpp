@@ -63,7 +63,7 @@ public:
       stages = ofOneBlock;
   }
 
-  void rewrite(int64_t mostBytes) override;
+  void rewrite(int64_t mostBytes, ProducerWarps *) override;
 
 private:
   bool take(GlobalLoadOp load, std::string &why) override;
@@ -493,7 +493,7 @@ void WarpCopies::rewriteLoop() {
   loop.erase();
 }
 
-void WarpCopies::rewrite(int64_t mostBytes) {
+void WarpCopies::rewrite(int64_t mostBytes, ProducerWarps *) {
   RingSizes sizes = sizeRings(mostBytes);
   int64_t wanted = stages;
   if (sizes.stages)

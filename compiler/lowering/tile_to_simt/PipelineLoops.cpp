@@ -4,7 +4,7 @@
 #include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/GpuTarget.h"
 #include "compiler/lowering/simt/PlaceShared.h"
-#include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
+#include "compiler/lowering/tile_to_simt/ProducerWarps.h"
 #include "compiler/lowering/tile_to_simt/ShareOperands.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Dominance.h"
@@ -92,8 +92,9 @@ LoopPipeliner::RingSizes LoopPipeliner::sizeCopies(int64_t mostBytes) const {
   auto blocks = [&](int64_t ring) {
     return std::min(most, to.target.sharedMemoryBytes() / std::max<int64_t>(1, ring));
   };
-  bool isFree = with == without && blocks(with * bytes + more) == blocks(with * bytes);
-  if (more && with >= 2 && (isMoreWorthAStage || isFree))
+  bool costsNoBlock = blocks(with * bytes + more) == blocks(without * bytes);
+  bool isWorth = isMoreWorthAStage || (costsNoBlock && (with == without || (with >= 3 && isMoreWorthAFourthStage)));
+  if (more && with >= 2 && isWorth)
     return {with * bytes + more, with, true};
   return without < 2 ? RingSizes() : RingSizes{without * bytes, without, false};
 }
@@ -206,6 +207,27 @@ static std::vector<std::unique_ptr<LoopPipeliner>> findPipelines(FuncOp function
   return pipeliners;
 }
 
+/// Whether all have the same warps that copy for them; or none has such.
+static bool haveProducer(ArrayRef<std::unique_ptr<LoopPipeliner>> pipeliners, const PipelineTarget &to,
+                         int64_t mostBytes) {
+  if (!to.hasProducers || llvm::none_of(pipeliners, [&](auto &pipeliner) { return pipeliner->isAlone(mostBytes); }))
+    return false;
+  auto rings = pipeliners.front()->ringsForProducer(mostBytes);
+  return !rings.empty() && llvm::all_of(pipeliners.drop_front(), [&](auto &pipeliner) {
+    return pipeliner->ringsForProducer(mostBytes) == rings;
+  });
+}
+
+static void rewrite(FuncOp function, ArrayRef<std::unique_ptr<LoopPipeliner>> pipeliners, const PipelineTarget &to,
+                    int64_t mostBytes) {
+  bool hasProducer = haveProducer(pipeliners, to, mostBytes);
+  ProducerWarps producer(function, to.warps);
+  for (auto &pipeliner : pipeliners)
+    pipeliner->rewrite(mostBytes, hasProducer ? &producer : nullptr);
+  if (hasProducer)
+    producer.finish();
+}
+
 // As simplify-pipelines does.
 static void simplify(ModuleOp module) {
   IRRewriter rewriter(module.getContext());
@@ -228,8 +250,7 @@ static std::optional<Trial> tryRings(ModuleOp module, const PipelineTarget &to, 
   ScopedDiagnosticHandler ignore(module.getContext(), [](Diagnostic &) { return success(); });
   int count = 0;
   FuncOp function = findKernel(*copy, count);
-  for (auto &pipeliner : findPipelines(function, to))
-    pipeliner->rewrite(ringBytes);
+  rewrite(function, findPipelines(function, to), to, ringBytes);
   if (failed(shareOperands(*copy)))
     return std::nullopt;
   simplify(*copy);
@@ -256,13 +277,9 @@ static bool fits(ModuleOp module, const PipelineTarget &to, int64_t ringBytes, b
   return with->parts <= without.parts && !(isCrowded && without.bytes <= half);
 }
 
-LogicalResult simt::pipelineLoops(ModuleOp module, const PipelineTarget &to) {
-  int count = 0;
-  FuncOp function = findKernel(module, count);
-  if (!function)
-    return module.emitError() << "expected one public 'tt.func', found " << count;
-  std::vector<std::unique_ptr<LoopPipeliner>> pipeliners = findPipelines(function, to, true);
-  // Loops come one after the other, and their rings share memory.
+/// How many bytes rings may have at most. Loops come one after the other, and their rings share memory.
+static int64_t mostRingBytes(ModuleOp module, const PipelineTarget &to,
+                             ArrayRef<std::unique_ptr<LoopPipeliner>> pipeliners) {
   int64_t bytes = to.target.sharedMemoryBytes();
   auto largestRing = [&] {
     int64_t largest = 0;
@@ -278,9 +295,26 @@ LogicalResult simt::pipelineLoops(ModuleOp module, const PipelineTarget &to) {
   bool sharesUnit = llvm::all_of(pipeliners, [](auto &pipeliner) { return pipeliner->leavesRegistersForTwo(); });
   for (bytes = largestRing(); bytes && !fits(module, to, bytes, sharesUnit && !isAsked(bytes)); bytes = largestRing())
     --bytes; // a stage less for the largest
-  for (auto &pipeliner : pipeliners) {
-    pipeliner->rewrite(bytes);
-    pipeliner->tellDecisions();
+  return bytes;
+}
+
+LogicalResult simt::pipelineLoops(ModuleOp module, const PipelineTarget &wanted) {
+  int count = 0;
+  FuncOp function = findKernel(module, count);
+  if (!function)
+    return module.emitError() << "expected one public 'tt.func', found " << count;
+  PipelineTarget to = wanted;
+  std::vector<std::unique_ptr<LoopPipeliner>> pipeliners = findPipelines(function, to, true);
+  int64_t bytes = mostRingBytes(module, to, pipeliners);
+  // Barrier objects need memory too, and rings are used until all copies are over: that is not worth a stage.
+  if (haveProducer(pipeliners, to, to.target.sharedMemoryBytes())) {
+    to.hasProducers = false;
+    int64_t without = mostRingBytes(module, to, pipeliners);
+    to.hasProducers = bytes >= without;
+    bytes = without;
   }
+  rewrite(function, pipeliners, to, bytes);
+  for (auto &pipeliner : pipeliners)
+    pipeliner->tellDecisions();
   return success();
 }

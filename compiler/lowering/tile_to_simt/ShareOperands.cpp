@@ -107,18 +107,18 @@ static void copyOperands(ImplicitLocOpBuilder &b, ArrayRef<Operand> operands, Op
   BarrierOp::create(b);
 }
 
-// After the barrier with which an iteration of a pipelined loop begins, and after the matmuls that begin there, if all
-// operands are computed by then.
+// After the barrier, or the waits at barrier objects, with which an iteration of a pipelined loop begins, and after the
+// matmuls that begin there, if all operands are computed by then.
 static Operation *earlyPlace(MatrixDotOp dot, bool isLeftInRegisters) {
   Operation *place = nullptr;
   bool isAtStart = false;
   for (Operation &op : *dot->getBlock()) {
     if (&op == dot)
       return place;
-    isAtStart = place && isAtStart && isa<DotSharedOp>(op);
+    isAtStart = place && isAtStart && isa<DotSharedOp, WaitArrivalsOp>(op);
     if (isAtStart)
       place = &op;
-    if (isa<BarrierOp>(op) && !place)
+    if (isa<BarrierOp, WaitArrivalsOp>(op) && !place)
       place = &op, isAtStart = true;
     if (place && (dot.getC().getDefiningOp() == &op || (isLeftInRegisters && dot.getA().getDefiningOp() == &op)))
       return nullptr;

@@ -2,6 +2,7 @@
 // Specialised warps: each partition becomes a function of its own, which computes again what it uses of the kernel's
 // values. Memory objects that several use are the same bytes (`common`).
 #include "compiler/dialects/ttg/TritonGpu.h"
+#include "compiler/lowering/simt/PartitionWarps.h"
 #include "compiler/lowering/ttg_to_simt/TtgToSimt.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -104,18 +105,11 @@ FailureOr<tt::FuncOp> PartitionMaker::make(Region &region, StringRef name, int64
                                            int64_t registers) {
   OpBuilder b(kernel->getContext());
   b.setInsertionPointAfter(kernel);
-  made = tt::FuncOp::create(b, region.getLoc(), name, kernel.getFunctionType());
-  made.setPrivate();
-  made->setAttr(warpsAttribute, b.getI64IntegerAttr(warps));
-  made->setAttr(firstWarpAttribute, b.getI64IntegerAttr(firstWarp));
-  if (registers)
-    made->setAttr(registersAttribute, b.getI64IntegerAttr(registers));
-  if (ArrayAttr attributes = kernel.getArgAttrsAttr())
-    made.setArgAttrsAttr(attributes);
-  made.getBody().takeBody(region);
+  made = makePartition(b, kernel, name, {warps, firstWarp, registers});
+  made->setLoc(region.getLoc());
   Block &entry = made.getBody().front();
-  for (BlockArgument argument : kernel.getArguments())
-    entry.addArgument(argument.getType(), argument.getLoc());
+  entry.getOperations().splice(entry.end(), region.front().getOperations());
+  made.getBody().getBlocks().splice(made.getBody().end(), region.getBlocks(), std::next(region.begin()), region.end());
   begin = &entry.front();
   SmallVector<Operation *> ops;
   made.walk([&](Operation *op) { ops.push_back(op); });

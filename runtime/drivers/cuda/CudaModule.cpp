@@ -124,9 +124,17 @@ bool CudaModule::tryLoad(const std::string &code, cuda::Result &result) {
   return result == cuda::result::success;
 }
 
+/// Whether warps take registers from others. The driver's linker compiles code that others might call, and ignores it
+/// there (ptxas says C7504); the driver compiles whole programs itself, and keeps them in its own cache.
+static bool movesRegisters(const std::string &ptx) {
+  return ptx.find("setmaxnreg") != std::string::npos;
+}
+
 void CudaModule::loadCode(const std::string &ptx) {
-  CubinCache cache(cacheDirectory(), fmt::format("{}-{}", context().chip->name, api().version()));
   cuda::Result result;
+  if (movesRegisters(ptx) && tryLoad(ptx, result))
+    return;
+  CubinCache cache(cacheDirectory(), fmt::format("{}-{}", context().chip->name, api().version()));
   if (auto cubin = cache.find(ptx); cubin && tryLoad(*cubin, result))
     return;
   Package whole = package();

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Computes the kernel's values again in the partition's function, tiles in a layout for its warps.
+#include "compiler/lowering/tile_to_simt/ProducerWarps.h"
+#include "compiler/lowering/simt/PartitionWarps.h"
+#include "compiler/lowering/tile_to_simt/Relayout.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+#include "mlir/Transforms/RegionUtils.h"
+
+using namespace mlir;
+using namespace heddle;
+using namespace heddle::simt;
+using namespace heddle::triton;
+using layout::Dim;
+using layout::LinearLayout;
+
+//===-- What can be computed again -------------------------------------------------------------------------------===//
+
+static bool isTile(Value value) {
+  return isa<RankedTensorType>(value.getType());
+}
+
+static bool mayWrite(Operation *op) {
+  if (op->hasTrait<mlir::OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(op))
+    return false;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  return !effects || effects.hasEffect<MemoryEffects::Write>();
+}
+
+namespace {
+
+/// Whether values can be computed by other warps.
+class Recomputable {
+public:
+  explicit Recomputable(scf::ForOp loop) : loop(loop), function(loop->getParentOfType<FuncOp>()) {}
+  bool check(Value value);
+
+private:
+  bool checkOperation(Operation *op, bool isOfTiles);
+  bool isUnchangedLoad(GlobalLoadOp load);
+
+  scf::ForOp loop;
+  FuncOp function;
+  std::optional<bool> areLoadsSafe;
+  DenseMap<Value, bool> known;
+};
+
+} // namespace
+
+// The loop itself writes no memory (LoopPipeliner::find).
+bool Recomputable::isUnchangedLoad(GlobalLoadOp load) {
+  if (!areLoadsSafe) {
+    bool writes = false;
+    function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
+      if (op == loop.getOperation())
+        return WalkResult::interrupt();
+      writes |= mayWrite(op);
+      return WalkResult::advance();
+    });
+    areLoadsSafe = !writes;
+  }
+  return !load.getIsVolatile() && *areLoadsSafe;
+}
+
+bool Recomputable::checkOperation(Operation *op, bool isOfTiles) {
+  if (auto load = dyn_cast<GlobalLoadOp>(op)) {
+    if (!isUnchangedLoad(load))
+      return false;
+  } else if (isOfTiles ? !hasAnyLayout(op) : !isMemoryEffectFree(op) || llvm::any_of(op->getOperands(), isTile)) {
+    return false;
+  }
+  llvm::SetVector<Value> inner; // of regions
+  getUsedValuesDefinedAbove(op->getRegions(), inner);
+  bool hasTiles = op->walk([&](Operation *within) {
+                      bool isOne = within != op && llvm::any_of(within->getResults(), isTile);
+                      return isOne ? WalkResult::interrupt() : WalkResult::advance();
+                    }).wasInterrupted();
+  return !hasTiles && llvm::all_of(op->getOperands(), [&](Value each) { return check(each); }) &&
+         llvm::all_of(inner, [&](Value each) { return check(each); });
+}
+
+bool Recomputable::check(Value value) {
+  auto [found, isNew] = known.try_emplace(value, true); // a loop's value may need itself
+  if (!isNew)
+    return found->second;
+  bool result;
+  if (auto argument = dyn_cast<BlockArgument>(value))
+    result = argument.getOwner() == &function.getBody().front() || argument.getOwner() == loop.getBody();
+  else
+    result = checkOperation(value.getDefiningOp(), isTile(value));
+  known[value] = result;
+  return result;
+}
+
+bool simt::canHaveProducer(scf::ForOp loop, ArrayRef<RingCopy> copies, const LoopSlice &slice) {
+  auto function = dyn_cast<FuncOp>(loop->getParentOp());
+  if (!function || !function.getBody().hasOneBlock())
+    return false;
+  // Warps that stop where an assertion fails would leave others waiting.
+  WalkResult reports = function.walk(
+      [](Operation *op) { return isa<AssertOp, PrintOp>(op) ? WalkResult::interrupt() : WalkResult::advance(); });
+  Recomputable recomputable(loop);
+  auto check = [&](Value value) { return !value || recomputable.check(value); };
+  return !reports.wasInterrupted() && check(loop.getLowerBound()) && check(loop.getUpperBound()) &&
+         check(loop.getStep()) &&
+         llvm::all_of(slice.carried(), [&](unsigned number) { return check(loop.getInitArgs()[number]); }) &&
+         llvm::all_of(copies,
+                      [&](RingCopy copy) { return check(copy.load.getPointer()) && check(copy.load.getMask()); });
+}
+
+//===-- Places in rings ------------------------------------------------------------------------------------------===//
+
+SmallVector<Value> RingPlaces::first(ImplicitLocOpBuilder &b, int64_t parity) const {
+  SmallVector<Value> places;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    for (int64_t value : {int64_t(0), parity})
+      places.push_back(arith::ConstantIntOp::create(b, value, 32));
+  return places;
+}
+
+SmallVector<Value> RingPlaces::next(ImplicitLocOpBuilder &b, ValueRange places) const {
+  SmallVector<Value> next;
+  Value zero = arith::ConstantIntOp::create(b, 0, 32), one = arith::ConstantIntOp::create(b, 1, 32);
+  for (int64_t size : sizes) {
+    Value number = nextStage(b, numberIn(size, places), size), parity = parityIn(size, places);
+    Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, zero);
+    Value other = arith::XOrIOp::create(b, parity, one);
+    next.append({number, arith::SelectOp::create(b, wraps, other, parity)});
+  }
+  return next;
+}
+
+//===-- The partition --------------------------------------------------------------------------------------------===//
+
+/// That of a tile for the first of the warps, which have all elements.
+static LinearLayout byWarps(const LinearLayout &layout, int64_t warps) {
+  std::vector<LinearLayout::Input> inputs = layout.inputs();
+  std::vector<std::vector<int64_t>> more;
+  for (LinearLayout::Input &input : inputs)
+    if (input.dim == Dim::Warp)
+      while (int64_t(1) << input.bases.size() > warps) {
+        std::vector<int64_t> basis = input.bases.back();
+        if (llvm::any_of(basis, [](int64_t part) { return part != 0; }))
+          more.push_back(basis);
+        input.bases.pop_back();
+      }
+  for (LinearLayout::Input &input : inputs)
+    if (input.dim == Dim::Register)
+      input.bases.insert(input.bases.end(), more.rbegin(), more.rend());
+  return LinearLayout(inputs, layout.outputs());
+}
+
+namespace {
+
+/// Adds the copies of a loop to the partition.
+class CopyLoop {
+public:
+  CopyLoop(scf::ForOp loop, const LoopSlice &slice, FuncOp partition, IRMapping &known)
+      : loop(loop), slice(slice), known(known), b(loop.getLoc(), partition.getBody().front().getTerminator()) {}
+
+  /// Before the partition's end; returns what the loop carries in the end.
+  SmallVector<Value> make(ArrayRef<RingCopy> copies, ArrayRef<ProducerObjects> groups, const RingPlaces &counts,
+                          ValueRange first);
+
+private:
+  Value get(Value value);
+  Value getTile(Value value, const LinearLayout &layout);
+  /// A pointer or mask of the kernel, in a layout for the partition's warps; null for none.
+  Value getSource(Value value) {
+    return value ? getTile(value, byWarps(layoutOf(value.getType()), producerWarps)) : Value();
+  }
+  /// Where the copy of an operation belongs that computes a value of the kernel.
+  void setPlaceFor(Operation *op);
+
+  scf::ForOp loop, made = {}; ///< the kernel's loop, and the partition's
+  const LoopSlice &slice;
+  IRMapping &known;
+  ImplicitLocOpBuilder b;
+  DenseMap<std::pair<Value, Attribute>, Value> tiles;
+};
+
+} // namespace
+
+void CopyLoop::setPlaceFor(Operation *op) {
+  if (made && loop->isAncestor(op))
+    b.setInsertionPointToEnd(made.getBody());
+  else if (made)
+    b.setInsertionPoint(made);
+}
+
+Value CopyLoop::get(Value value) {
+  if (Value found = known.lookupOrNull(value))
+    return found;
+  Operation *op = value.getDefiningOp();
+  llvm::SetVector<Value> used(op->operand_begin(), op->operand_end());
+  getUsedValuesDefinedAbove(op->getRegions(), used);
+  for (Value each : used)
+    get(each);
+  OpBuilder::InsertionGuard guard(b);
+  setPlaceFor(op);
+  b.clone(*op, known);
+  return known.lookup(value);
+}
+
+Value CopyLoop::getTile(Value value, const LinearLayout &layout) {
+  std::pair<Value, Attribute> key = {value, LinearAttr::get(b.getContext(), layout)};
+  if (Value found = tiles.lookup(key))
+    return found;
+  Operation *op = value.getDefiningOp();
+  SmallVector<Value> operands;
+  for (OpOperand &operand : op->getOpOperands())
+    operands.push_back(isTile(operand.get())
+                           ? getTile(operand.get(), operandLayout(op, operand.getOperandNumber(), layout))
+                           : get(operand.get()));
+  OpBuilder::InsertionGuard guard(b);
+  setPlaceFor(op);
+  Operation *copy = cloneInLayout(b, op, layout);
+  copy->setOperands(operands);
+  return tiles[key] = copy->getResult(0);
+}
+
+SmallVector<Value> CopyLoop::make(ArrayRef<RingCopy> copies, ArrayRef<ProducerObjects> groups, const RingPlaces &counts,
+                                  ValueRange first) {
+  SmallVector<Value> carried;
+  for (unsigned number : slice.carried())
+    carried.push_back(get(loop.getInitArgs()[number]));
+  size_t before = carried.size();
+  llvm::append_range(carried, first);
+  Value from = get(loop.getLowerBound()), to = get(loop.getUpperBound()), step = get(loop.getStep());
+  made = scf::ForOp::create(b, from, to, step, carried);
+  known.map(loop.getInductionVar(), made.getInductionVar());
+  for (auto [number, argument] : llvm::zip(slice.carried(), made.getRegionIterArgs()))
+    known.map(loop.getRegionIterArg(number), argument);
+  ValueRange places = made.getRegionIterArgs().drop_front(before);
+  SmallVector<std::pair<Value, Value>> sources; // pointers and masks
+  for (RingCopy copy : copies) {
+    Value pointers = getSource(copy.load.getPointer());
+    sources.push_back({pointers, getSource(copy.load.getMask())});
+  }
+  carried.clear();
+  for (unsigned number : slice.carried())
+    carried.push_back(get(loop.getYieldedValues()[number]));
+  b.setInsertionPointToEnd(made.getBody());
+  for (auto [group, objects] : llvm::enumerate(groups)) {
+    AllocOp free = objects.free, landed = objects.landed;
+    Value object = counts.numberIn(objects.count, places);
+    WaitArrivalsOp::create(b, known.lookup(free.getRing()), object, counts.parityIn(objects.count, places));
+    for (auto [copy, source] : llvm::zip(copies, sources)) {
+      if (copy.group != int(group))
+        continue;
+      AllocOp ring = copy.ring;
+      Value number = counts.numberIn(ring.getRing().getType().getStages(), places);
+      AsyncCopyOp::create(b, source.first, known.lookup(ring.getRing()), number, source.second,
+                          uint64_t(copy.elements));
+    }
+    ArriveOp::create(b, known.lookup(landed.getRing()), object, /*copies=*/true);
+  }
+  llvm::append_range(carried, counts.next(b, places));
+  scf::YieldOp::create(b, carried);
+  return llvm::to_vector(ValueRange(made.getResults()).drop_front(before));
+}
+
+//===-- All loops ------------------------------------------------------------------------------------------------===//
+
+static AllocOp makeObjects(ImplicitLocOpBuilder &b, int64_t count, uint64_t common) {
+  LinearLayout one({{Dim::Offset, {}}, {Dim::Register, {}}}, {{Dim::Dim0, 1}});
+  auto objects = AllocOp::create(b, SharedType::get(b.getContext(), count, {1}, b.getI64Type(), one, {}, {}));
+  objects.setCommon(common);
+  return objects;
+}
+
+void ProducerWarps::begin(scf::ForOp loop, ArrayRef<RingCopy> copies, ArrayRef<int64_t> tiles,
+                          ArrayRef<int64_t> objectCounts) {
+  constexpr int64_t registers = 40; // of a thread, for addresses
+  SmallVector<int64_t> sizes(tiles);
+  llvm::append_range(sizes, objectCounts);
+  counts.emplace(sizes);
+  ImplicitLocOpBuilder b(loop.getLoc(), loop);
+  uint64_t common = 0; // barrier objects first: they keep their memory, and scratch memory lies behind all that does
+  auto lanes = int64_t(layoutOf(RingCopy(copies.front()).load.getType()).inputSize(Dim::Lane));
+  for (int64_t count : objectCounts) {
+    ProducerObjects made{makeObjects(b, count, common), makeObjects(b, count, common + 1), count};
+    common += 2;
+    InitArrivalsOp::create(b, made.landed, producerWarps * lanes);
+    InitArrivalsOp::create(b, made.free, kernelWarps);
+    objects.push_back(made);
+  }
+  for (auto [copy, count] : llvm::zip(copies, tiles)) {
+    rings.push_back(AllocOp::create(b, RingCopy(copy).ringType(count)));
+    rings.back().setCommon(common++);
+  }
+  std::string name = (kernel.getName() + ".copies").str();
+  StartPartitionsOp::create(b, b.getArrayAttr(FlatSymbolRefAttr::get(b.getContext(), name)));
+  places = counts->first(b, /*parity=*/0);
+
+  b.setInsertionPointAfter(kernel);
+  partition = makePartition(b, kernel, name, {producerWarps, kernelWarps, registers});
+  b.setInsertionPointToStart(&partition.getBody().front());
+  for (auto [from, to] : llvm::zip(kernel.getArguments(), partition.getArguments()))
+    known.map(from, to);
+  for (AllocOp ring : rings)
+    b.clone(*ring, known);
+  for (ProducerObjects group : objects)
+    for (AllocOp each : {group.landed, group.free})
+      b.clone(*each, known);
+  // The phase before the first one is over: nothing has to be free for the first tiles.
+  partitionPlaces = counts->first(b, /*parity=*/1);
+  ReturnOp::create(b, ValueRange());
+}
+
+void ProducerWarps::add(scf::ForOp loop, MutableArrayRef<RingCopy> copies, ArrayRef<int64_t> tiles,
+                        ArrayRef<int64_t> objectCounts, const LoopSlice &slice) {
+  if (!partition)
+    begin(loop, copies, tiles, objectCounts);
+  for (auto [copy, ring] : llvm::zip(copies, rings))
+    copy.ring = ring;
+  partitionPlaces = CopyLoop(loop, slice, partition, known).make(copies, objects, *counts, partitionPlaces);
+}
+
+void ProducerWarps::setDone(Operation *loop, ValueRange lastPlaces) {
+  last = loop;
+  places = llvm::to_vector(lastPlaces);
+}
+
+void ProducerWarps::finish() {
+  OpBuilder b(last->getContext());
+  b.setInsertionPointAfter(last);
+  JoinPartitionsOp::create(b, last->getLoc());
+}
