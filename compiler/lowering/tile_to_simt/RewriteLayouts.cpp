@@ -135,6 +135,9 @@ void LayoutAssigner::rewriteDot(DotOp dot) {
       else
         dot.getAMutable().set(computeIn(dot.getA(), *registers));
     }
+    for (OpOperand *operand : {&dot.getAMutable(), &dot.getBMutable()})
+      if (isFree(operand->get())) // as a constant, which gets its layout where it is used
+        setOperand(*operand, ownOrDefault(operand->get()));
     return;
   }
   if (std::string advice = target.adviceFor(dot); !advice.empty())
