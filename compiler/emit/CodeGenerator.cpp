@@ -5,6 +5,7 @@
 #include "compiler/emit/CopyScopes.h"
 #include "compiler/emit/Guard.h"
 #include "compiler/emit/LlvmOptions.h"
+#include "compiler/emit/SingleLanes.h"
 #include "compiler/emit/TargetMachines.h"
 #include "support/Error.h"
 #include "llvm/ADT/ScopeExit.h"
@@ -304,6 +305,8 @@ std::string CodeGenerator::emitFile(llvm::Module &module, bool asText) const {
   });
   auto options = keepLlvmOptions();
   runStep(module, "code generation", [&] {
+    if (vectorBits > 0)
+      storeSingleLanes(module);
     llvm::raw_svector_ostream stream(bytes);
     llvm::legacy::PassManager passes;
     refused = machine->addPassesToEmitFile(
