@@ -158,7 +158,10 @@ bool LayoutAssigner::isUsedByRows(Value product) {
 layout::Shape LayoutAssigner::warpsOf(Operation *dot, const MatrixInstruction &instruction) {
   layout::Shape shape = shapeOf(dot->getResult(0));
   size_t rank = shape.size();
-  layout::Shape split(rank, 1);
+  auto [known, isNew] = warpSplits.try_emplace(dot, rank, 1);
+  layout::Shape &split = known->second;
+  if (!isNew)
+    return split;
   bool byRows = isMadeOfProduct(dot->getOperand(0)) || isUsedByRows(dot->getResult(0));
   for (int left = warps; left > 1; left /= 2) {
     int64_t rows = shape[rank - 2] / split[rank - 2], columns = shape[rank - 1] / split[rank - 1];
@@ -218,7 +221,9 @@ std::optional<GroupInstruction> LayoutAssigner::groupInstruction(DotOp op) {
 LinearLayout LayoutAssigner::dotLayout(DotOp op) {
   layout::Shape shape = shapeOf(op.getD());
   size_t rank = shape.size();
-  if (std::optional<GroupInstruction> group = groupInstruction(op))
+  std::optional<GroupInstruction> group = groupInstruction(op);
+  groups[op] = group;
+  if (group)
     return layout::wgmmaAccumulator(shape, {4 * group->groupsAlongM, group->groupsAlongN}, group->n);
   std::optional<MatrixInstruction> instruction = target.matrixInstruction(op);
   if (!instruction) {

@@ -128,6 +128,10 @@ private:
     bool warpGroups = false;
   };
   llvm::DenseMap<mlir::Operation *, Product> products;
+  /// Of matmuls, chosen once, when the results get their layouts: what an operand is made of looks different once it is
+  /// rewritten, and the operands must have the layouts that the result's asks for.
+  llvm::DenseMap<mlir::Operation *, layout::Shape> warpSplits;
+  llvm::DenseMap<mlir::Operation *, std::optional<GroupInstruction>> groups;
   llvm::DenseMap<mlir::Operation *, AccessWidth> widths; ///< of loads, stores and updates of tiles
   llvm::DenseMap<mlir::Value, LinearLayout> layouts;
   /// Loads of no more elements than there are threads, which may be made in several layouts, with their operands.

@@ -125,7 +125,7 @@ bool LayoutAssigner::readsProductWithoutLanes(DotOp dot, MatrixInstruction instr
 void LayoutAssigner::rewriteDot(DotOp dot) {
   const LinearLayout &result = *own(dot.getD());
   setOperand(dot.getCMutable(), result);
-  if (std::optional<GroupInstruction> group = groupInstruction(dot)) {
+  if (std::optional<GroupInstruction> group = groups.lookup(dot)) {
     products[dot] = {.warpGroups = true};
     // What comes of another product is in the registers where this one reads it, and so is what is computed for it.
     // Other operands go to shared memory from wherever they are.
