@@ -379,9 +379,11 @@ constexpr bool input = true, ours = false;
 struct TileDots {
   const char *passes;
   bool leavesScaled = false; ///< for the chip's instructions with scales
+  bool readsPtx = true;      ///< into operations; else PTX of the program is the chip's own
 };
 constexpr TileDots hostDots{"heddle-expand-dot-scaled"};
-constexpr TileDots nvidiaDots{"heddle-expand-dot-scaled{as-bf16=true},heddle-split-dots{as-tf32=true bf16-parts=3}"};
+constexpr TileDots nvidiaDots{"heddle-expand-dot-scaled{as-bf16=true},heddle-split-dots{as-tf32=true bf16-parts=3}",
+                              false, false};
 // Instructions of f32 are as fast as six of bf16, and exact.
 constexpr TileDots amdDots{"heddle-expand-dot-scaled{as-bf16=true},heddle-split-dots{bf16-parts=2}"};
 constexpr TileDots amdScaledDots{
@@ -402,8 +404,8 @@ static std::vector<Phase> tilePhases(const TileDots &dots) {
     {"expand-dot-scaled", Level::Tile, "turns scaled dots for which the chip has no instruction into conversions, products and a plain dot, and dots in several parts into those",
      dots.passes, nullptr, input, dots.leavesScaled ? std::vector<const char *>() : std::vector<const char *>{"tt.dot_scaled"},
      Entrance::Tile},
-    {"device-library", Level::Tile, "turns functions of the vendors' device libraries into math operations", "heddle-device-library",
-     nullptr, input, {}},
+    {"device-library", Level::Tile, "turns functions of the vendors' device libraries, and PTX where it is not the chip's, into math operations",
+     dots.readsPtx ? "heddle-device-library,heddle-ptx-instructions" : "heddle-device-library", nullptr, input, {}},
     {"widen-scans", Level::Tile, "forms prefix sums and products of f16 and bf16 in f32", "heddle-widen-scans", nullptr, input, {},
      Entrance::Tile},
     {"expand-peer", Level::Tile, "turns barriers and packets between devices into tile operations and bounded atomics",

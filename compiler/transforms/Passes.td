@@ -127,6 +127,16 @@ def DeviceLibraryPass : Pass<"heddle-device-library"> {
   let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
 }
 
+def PtxInstructionsPass : Pass<"heddle-ptx-instructions"> {
+  let summary = "replace PTX of f32 arithmetic by operations, for targets that do not execute PTX";
+  let description = [{
+    `tt.elementwise_inline_asm` whose text is a straight line of instructions such as `tanh.approx.f32 $0, $1;` on f32 becomes the
+    operations of `arith` and `math`. Approximations become the functions, and `.ftz` does not flush subnormal numbers. A text with
+    any other instruction, with labels, predicates or packs of several elements is left, and refused later.
+  }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
 def WidenScansPass : Pass<"heddle-widen-scans"> {
   let summary = "form prefix sums and products of f16 and bf16 in f32";
   let description = [{
