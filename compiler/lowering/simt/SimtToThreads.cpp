@@ -150,7 +150,9 @@ static LogicalResult convert(ThreadState &state) {
   RewritePatternSet patterns(context);
   addPatterns(patterns, state);
   ConversionTarget legal(*context);
-  legal.markUnknownOpDynamicallyLegal([&](Operation *op) { return !state.facts.toLower.contains(op); });
+  // Once one is refused the rest stays as it is. Operations go with the regions that hold them then, and `toLower`
+  // would take new ones at their addresses for them.
+  legal.markUnknownOpDynamicallyLegal([&](Operation *op) { return state.failed || !state.facts.toLower.contains(op); });
   ConversionConfig config;
   config.allowPatternRollback = false;
   config.buildMaterializations = false;
