@@ -70,16 +70,18 @@ void ThreadCode::bind(ValueRange results, ValueRange registers) {
 }
 
 void ThreadCode::finish(ConversionPatternRewriter &rewriter) {
-  SmallVector<SmallVector<Value>> results;
+  // The rewriter would make the same casts, but look for a place after all registers first, and number the whole block
+  // for that.
+  SmallVector<Value> results;
   for (Value result : op->getResults()) {
     Values &registers = made[result];
     if (registers.empty()) // refused
       for (Type type : threadTypes(result.getType()))
         registers.push_back(LLVM::PoisonOp::create(b, type));
-    results.push_back(std::move(registers));
+    results.push_back(stand(result.getType(), registers));
   }
   facts.toLower.erase(op);
-  rewriter.replaceOpWithMultiple(op, std::move(results));
+  rewriter.replaceOp(op, results);
   for (Operation *each : unused)
     rewriter.eraseOp(each);
 }
