@@ -16,12 +16,13 @@ STYLE = """<style>
   .back { fill: #ffffff; stroke: #d8dee4 } .title { fill: #1f2328; font-size: 15px; font-weight: 600 }
   text { font-family: system-ui, sans-serif; font-size: 12px; fill: #424a53 } .grid { stroke: #e4e8ec } .axis { stroke: #8c959f }
   .a { stroke: #1f6feb; fill: #1f6feb } .b { stroke: #bc4c00; fill: #bc4c00 } .c { stroke: #1a7f37; fill: #1a7f37 }
-  text.a, text.b, text.c { stroke: none; font-weight: 600 } .line { fill: none; stroke-width: 2 }
+  text.a, text.b, text.c { stroke: none; font-weight: 600 }
   @media (prefers-color-scheme: dark) {
     .back { fill: #0d1117; stroke: #30363d } .title { fill: #e6edf3 } text { fill: #b1bac4 } .grid { stroke: #262c34 }
     .axis { stroke: #6e7681 } .a { stroke: #6cb0ff; fill: #6cb0ff } .b { stroke: #f0883e; fill: #f0883e }
     .c { stroke: #56d364; fill: #56d364 }
   }
+  polyline.line { fill: none; stroke-width: 2 }
 </style>"""
 
 

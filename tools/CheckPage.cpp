@@ -32,6 +32,17 @@ std::string badge(simulator::Severity severity) {
   return fmt::format("<span class=\"badge {0}\">{0}</span>", simulator::nameOf(severity));
 }
 
+/// The addresses of the accesses, and the first one's line in the source.
+std::string accessesOf(const CheckFinding &finding) {
+  if (finding.places.empty())
+    return "";
+  std::string text = fmt::format("0x{:x}", finding.firstPc);
+  if (finding.secondPc && finding.secondPc != finding.firstPc)
+    text += fmt::format(", 0x{:x}", finding.secondPc);
+  const InstructionPlace &place = finding.places.front();
+  return place.file.empty() ? text : fmt::format("{} {}:{}", text, place.file, place.line);
+}
+
 /// An instruction that the text names, with the line that does.
 struct Named {
   InstructionPlace place;
@@ -89,12 +100,12 @@ void Page::addSummary(const std::string &verdict) {
     page.paragraph("note: " + note);
   if (result.findings.empty())
     return;
-  std::string rows = "<table><tr><th>finding</th><th>severity</th><th>check</th><th>runs</th></tr>\n";
+  std::string rows = "<table><tr><th>finding</th><th>accesses</th><th>severity</th><th>runs</th></tr>\n";
   for (size_t i = 0; i < result.findings.size(); ++i) {
     const CheckFinding &finding = result.findings[i];
-    rows += fmt::format("<tr><td><a href=\"#finding{0}\">{0}. {1}</a></td><td>{2}</td><td><code>{3}</code></td>"
+    rows += fmt::format("<tr><td><a href=\"#finding{0}\">{0}. {1}</a></td><td><code>{2}</code></td><td>{3}</td>"
                         "<td class=\"number\">{4}</td></tr>\n",
-                        i + 1, escapeHtml(titleOf(finding)), badge(finding.severity), escapeHtml(finding.kind),
+                        i + 1, escapeHtml(titleOf(finding)), escapeHtml(accessesOf(finding)), badge(finding.severity),
                         finding.runs);
   }
   page.add(rows + "</table>\n");

@@ -100,11 +100,12 @@ void addCode(HtmlPage &page, const InspectedKernel &code) {
   page.heading("Registers and LDS");
   if (!where)
     return;
-  page.paragraph(fmt::format(
-      "The most live vector registers are {} of {} that are allocated, at 0x{:x}, `{}`{}. A "
-      "workgroup has {} bytes of LDS; {} instructions access it, {} of them in loops.",
-      most, code.kernel.vectorRegisters(), where->address, where->text, where->line.empty() ? "" : ", " + where->line,
-      code.kernel.groupBytes + code.dynamicLdsBytes, code.count("LDS").all, code.count("LDS").inLoops));
+  page.add(fmt::format(
+      "<p>At most {} of the {} allocated vector registers are live at once, at 0x{:x}: <code>{}</code>{}. A "
+      "workgroup has {} bytes of LDS; {} instructions access it, {} of them in loops.</p>\n",
+      most, code.kernel.vectorRegisters(), where->address, escapeHtml(where->text),
+      where->line.empty() ? "" : ", " + escapeHtml(where->line), code.kernel.groupBytes + code.dynamicLdsBytes,
+      code.count("LDS").all, code.count("LDS").inLoops));
   page.add(svgElement(draw(chart)));
   page.add(kindLegend(kinds));
   page.heading("Machine code");

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Looks at a built site in headless Chromium: every page can be reached from the start page, no page writes to the console,
-every link, anchor and picture on the site exists, nothing is asked of another host, and the search finds something:
+every link, anchor and picture on the site exists, no line of a picture is filled on a dark screen, nothing is asked of
+another host, and the search finds something:
   python3 docs/site/check_site.py build/site [--search WORD]
 `./dev site --test` runs it. Ends with 1 and a line for each finding, with 3 where there is no Chromium."""
 import argparse
@@ -33,6 +34,7 @@ async function visit(path) {
   pages[path] = {
     links: [...page.querySelectorAll("a[href]")].map((link) => link.href),
     ids: [...page.querySelectorAll("[id]")].map((element) => element.id),
+    shown: [...page.images].map((image) => new URL(image.src)).filter((url) => url.origin === location.origin).map((url) => url.pathname),
     pictures: [...page.images].filter((image) => !image.naturalWidth).map((image) => image.src),
   };
 }
@@ -46,12 +48,17 @@ async function visit(path) {
       if (url.origin === location.origin && /(\\/|\\.html)$/.test(url.pathname)) open.push(url.pathname);
     }
   }
+  const shown = Object.values(pages).flatMap((page) => page.shown), filled = [];
+  for (const path of new Set(shown.filter((path) => path.endsWith(".svg")))) {
+    const lines = [...(await load(path)).querySelectorAll("polyline")];
+    if (lines.some((line) => getComputedStyle(line).fill !== "none")) filled.push(path);
+  }
   let found = null;
   if (search) {
     const page = await load("/?q=" + encodeURIComponent(search));
     for (let i = 0; i < 100 && !found; ++i, await pause(100)) found = page.querySelectorAll(".md-search-result__item").length;
   }
-  fetch("/__report__", {method: "POST", body: JSON.stringify({pages, found})});
+  fetch("/__report__", {method: "POST", body: JSON.stringify({pages, filled, found})});
 })();
 </script>"""
 
@@ -89,7 +96,7 @@ def walk(folder, browser, search):
     with tempfile.TemporaryDirectory() as profile, open(pathlib.Path(profile) / "log", "w+", encoding="utf-8") as log:
         command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--enable-logging=stderr", "--v=0",
                    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1", f"--user-data-dir={profile}/profile",
-                   "--remote-debugging-port=0", start]
+                   "--remote-debugging-port=0", "--blink-settings=preferredColorScheme=0", start]  # 0: dark
         process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=log)
         try:
             server.done.wait(DEADLINE_SECONDS)
@@ -134,6 +141,8 @@ def check(folder, browser, search=""):
             anchor = urllib.parse.unquote(target.fragment)
             if link.startswith(origin) and anchor and target.path in pages and anchor not in pages[target.path]["ids"]:
                 findings.append(f"{folder}{path}: error: '{target.path}' has no anchor '#{anchor}'")
+    for picture in report["filled"]:
+        findings.append(f"{folder}{picture}: error: a line of the picture is filled on a dark screen")
     if search and not report["found"]:
         findings.append(f"{folder}: error: the search finds nothing for '{search}'")
     return findings

@@ -22,6 +22,8 @@ def on_files(files, config):
 
 def on_page_markdown(markdown, page, **_):
     path = page.file.src_uri
+    if path == "index.md":
+        page.meta["hide"] = ["navigation"]  # it would list this page alone
     return markdown if path in PAGES.values() else rewritten(markdown, "docs/" + path, path)
 
 

@@ -280,12 +280,15 @@ class Site(unittest.TestCase):
     PAGES = {"index.html": "<h1 id='top'>a</h1><a href='b/'>b</a><a href='b/#part'>part</a>",
              "b/index.html": "<h2 id='part'>b</h2><a href='../#top'>back</a><a href='https://example.com/'>elsewhere</a>", "404.html": "none"}
 
+    PICTURE = ("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><style>polyline { fill: none } %s</style>"
+               "<polyline class='a' points='0,0 9,9 9,0'/></svg>")
+
     def findings(self, **changed):
         with tempfile.TemporaryDirectory() as folder:
             for name, text in {**self.PAGES, **{key.replace("__", "/"): text for key, text in changed.items()}}.items():
-                file = pathlib.Path(folder) / (name if name.endswith(".html") else name + ".html")
+                file = pathlib.Path(folder) / (name if name.endswith((".html", ".svg")) else name + ".html")
                 file.parent.mkdir(parents=True, exist_ok=True)
-                file.write_text("<!DOCTYPE html><link rel='icon' href='data:,'>" + text)
+                file.write_text(text if name.endswith(".svg") else "<!DOCTYPE html><link rel='icon' href='data:,'>" + text)
             return [finding.replace(folder, "") for finding in check_site.check(folder, check_site.find_browser())]
 
     def test_clean(self):
@@ -294,8 +297,12 @@ class Site(unittest.TestCase):
     def test_each_fault(self):
         found = "\n".join(self.findings(
             b__index="<h2>b</h2><img src='none.png'><script>console.error('oh')</script><script>f()</script><a href='/gone/'>gone</a>",
-            lost__index="lost"))
-        for part in ("/lost/: error: no link leads from the start page", "/gone/: error: a page asks for this file", "console: oh",
+            lost__index="lost",
+            index="<h1 id='top'>a</h1><a href='b/#part'>b</a><a href='b/'>b</a><img src='good.svg'><img src='dark.svg'>",
+            **{"good.svg": self.PICTURE % "", "dark.svg": self.PICTURE % "@media (prefers-color-scheme: dark) { .a { fill: red } }"}))
+        self.assertNotIn("good.svg", found)
+        for part in ("/dark.svg: error: a line of the picture is filled on a dark screen",
+                     "/lost/: error: no link leads from the start page", "/gone/: error: a page asks for this file", "console: oh",
                      "console: Uncaught ReferenceError", "/b/: error: the picture '/b/none.png' is not shown",
                      "/: error: '/b/' has no anchor '#part'"):
             self.assertIn(part, found)
