@@ -12,7 +12,7 @@ import sys
 source = sys.argv[1]
 name = sys.argv[2] if len(sys.argv) > 2 else "triton"
 dialect = os.path.join(source, "compiler", "dialects", name)
-page_name = {"triton": "docs/triton-ir.md", "peer": "docs/peer.md", "simt": "docs/simt.md", "ttg": "docs/ttgir.md"}[name]
+page_name = {"triton": "docs/triton-ir.md", "peer": "docs/peer.md", "simt": "docs/simt.md", "ttg": "docs/ttgir-reference.md"}[name]
 least_operations, least_rules = {"triton": (50, 80), "peer": (12, 12), "simt": (15, 20), "ttg": (30, 30)}[name]
 
 
