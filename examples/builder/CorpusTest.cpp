@@ -67,7 +67,7 @@ TEST(Guide, shows_a_kernel_with_layouts_and_its_text) {
 }
 
 TEST(Guide, shows_the_loop_of_the_matmul_with_copies) {
-  std::string page = readFile(sourcePath("docs/gfx9.md"));
+  std::string page = readFile(sourcePath("docs/gfx9-code.md"));
   std::string source = readFile(sourcePath("examples/builder/MatmulAsync.cpp"));
   size_t begin = source.find("    auto copy = "), end = source.find("    asyncWait(0);");
   ASSERT_LT(begin, end);

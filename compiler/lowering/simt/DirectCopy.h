@@ -22,7 +22,7 @@ struct DirectCopy {
 };
 
 /// The instructions for a copy of a tile of `addresses`, contiguous for at most `elements` registers, to `memory`: the
-/// widest that the chip has; nothing, and `why`, with a rule of docs/gfx9.md, where there are none.
+/// widest that the chip has; nothing, and `why`, with a rule of docs/gfx9-code.md, where there are none.
 std::optional<DirectCopy> planDirectCopy(const layout::LinearLayout &addresses, SharedType memory, int64_t elements,
                                          const GpuTarget &target, std::string &why);
 
