@@ -132,9 +132,9 @@ TEST(ApiCollectives, TheDocumentationListsEveryAlgorithm) {
     table += "| `" + std::string(algorithm->name) + "` | " + kinds + " | " + std::to_string(algorithm->barriers) +
              " | " + algorithm->sentence + " |\n";
   }
-  std::string page = readFile(sourcePath("docs/collectives.md"));
+  std::string page = readFile(sourcePath("docs/collective-algorithms.md"));
   EXPECT_NE(page.find("|---|---|---|---|\n" + table + "\n"), std::string::npos)
-      << "docs/collectives.md lacks this table:\n"
+      << "docs/collective-algorithms.md lacks this table:\n"
       << table;
 }
 

@@ -383,7 +383,7 @@ static MatmulTiles tilesOfStep(const Graph &graph, const Step &step, const Chip 
 
 std::string describeTiles(const Graph &graph, const Step &step, const Plan &plan) {
   MatmulTiles tiles = tilesOfStep(graph, step, *plan.chip, plan.collective);
-  return fmt::format("matmul          {} tiles of {}x{}, {} of the depth at once\n", tiles.parts * tiles.tilesOfPart(),
+  return fmt::format("matmul          {} tiles of {}x{}, K in steps of {}\n", tiles.parts * tiles.tilesOfPart(),
                      tiles.tileRows, tiles.tileColumns, tiles.tileDepth);
 }
 

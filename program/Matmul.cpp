@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which dots are matmuls, how they are cut, and the loop over the depth of one tile.
+// Which dots are matmuls, how they are cut, and the loop over K of one tile.
 #include "program/Matmul.h"
 #include "chips/Chip.h"
 #include "program/Conversion.h"

@@ -182,14 +182,13 @@ TEST(Matmul, WhatStaysApartHasAReason) {
   Case small{"all-reduce", 2, 64, 32, 64, "bf16", "bf16"};
   EXPECT_EQ(reasonOf(moduleOf(small), lookupChip("sm_90")),
             "has a kernel of its own: 1 tiles of 64x64 are too few: 128 blocks on each of 2 ranks want one each");
-  EXPECT_EQ(reasonOf(moduleOf(small), lookupChip("sm_90"), MatmulFusion::Fused),
-            "1 tiles of 64x64, 64 of the depth at once");
+  EXPECT_EQ(reasonOf(moduleOf(small), lookupChip("sm_90"), MatmulFusion::Fused), "1 tiles of 64x64, K in steps of 64");
   EXPECT_EQ(reasonOf(moduleOf(small), lookupChip("gfx942")),
             "has a kernel of its own: a collective has at most 128 blocks, and the device 304 compute units");
   EXPECT_EQ(reasonOf(moduleOf(small), lookupChip("host"), MatmulFusion::Apart),
             "has a kernel of its own: it was asked for");
   Case large{"all-reduce", 2, 4096, 512, 8192, "bf16", "bf16"};
-  EXPECT_EQ(reasonOf(moduleOf(large), lookupChip("sm_90")), "2048 tiles of 128x128, 64 of the depth at once");
+  EXPECT_EQ(reasonOf(moduleOf(large), lookupChip("sm_90")), "2048 tiles of 128x128, K in steps of 64");
   Case read{"all-reduce", 2, 64, 32, 64, "f32", "f32"};
   EXPECT_EQ(reasonOf(moduleOf(read, " ROOT z = f32[64,64] add(r, y)\n"), lookupChip("host")),
             "has a kernel of its own: its result is read elsewhere too");
