@@ -26,7 +26,7 @@ protected:
         runs = steps;
     };
   }
-  /// Cancels once somebody has asked more than so many times since the last step: in the first run or mutant
+  /// Cancels once it was asked more than so many times since the last step: in the first run or mutant
   /// that is asked so often.
   void cancelAfter(unsigned asks, bool onlyMutants) {
     request.check.isCancelled = [this, asks, onlyMutants] {
@@ -44,7 +44,7 @@ protected:
   const std::string path = buildPath("test/simulator/kernels-gfx942-O3.hsaco");
   MutateRequest request;
   size_t steps = 0, runs = 0; ///< runs and mutants that are over; runs of the kernel itself, when all are over
-  size_t cancelledIn = 0;     ///< the run or mutant that was under way
+  size_t cancelledIn = 0;     ///< the run or mutant that was running
   unsigned asked = 0;
   bool isCancelled = false;
 };

@@ -162,7 +162,7 @@ public:
   std::vector<Parameter> parameters;
 
 private:
-  // Plans may choose an algorithm that reaches into plain buffers; who names one wants a kernel that takes in code.
+  // Plans may choose an algorithm that reaches into plain buffers; who names one wants a kernel that fuses code.
   void checkAlgorithm() const {
     std::set<CollectiveKind> kinds;
     for (const hlo::Computation &computation : module.computations)
@@ -308,7 +308,7 @@ bool isModuleFile(const std::string &path) {
   std::string text;
   try {
     text = readKernelFile(path).bytes;
-  } catch (const Error &) { // whoever wants the file will say what is wrong with it
+  } catch (const Error &) { // the reader of the file will say what is wrong with it
     return false;
   }
   for (size_t at = 0; at < text.size();) {

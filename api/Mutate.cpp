@@ -101,7 +101,7 @@ void Mutating::findSites() {
         sites.push_back({pc, std::move(mutation), ""});
     pc += size;
   }
-  // Where several instructions change places, nobody may jump between them.
+  // Where several instructions are swapped, no jump may lead between them.
   std::set<uint64_t> targets = jumpTargets(object.chip, bytes, code.address, reached);
   std::erase_if(sites, [&](const MutantSite &site) {
     auto inside = targets.upper_bound(site.pc);

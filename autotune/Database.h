@@ -32,7 +32,7 @@ public:
   void add(const std::string &stage, int64_t round, const std::string &configuration, double microseconds);
   const std::map<std::string, Failure> &failures() const { return failed; }
   void addFailure(const std::string &configuration, const Failure &failure);
-  /// What the search decided on its way, by name: how far it came before its budget was spent.
+  /// What the search decided, by name: how far it came before its budget was spent.
   std::optional<std::string> mark(const std::string &name) const;
   void setMark(const std::string &name, const std::string &value);
   /// The configuration that is being compiled or tried by this process, for Database::noteCrash; empty for none.

@@ -29,7 +29,7 @@ struct HostLaunch {
   void *owner; ///< the driver's own
 };
 
-/// One program instance. The driver may use bytes behind it for its own state.
+/// One program instance. The driver may use bytes after it for its own state.
 struct HostProgram {
   const HostLaunch *launch;
   void *scratch; ///< Package::scratchBytes bytes, aligned to 64, private to the instance, contents undefined

@@ -23,7 +23,7 @@ struct LaunchRecord {
 /// form (i1 as bytes of 0 and 1, pointers as 8 bytes): the first `recordedLines` of them. Pieces follow each other at
 /// multiples of 8 bytes; a program's pieces are in the order in which it printed.
 struct PrintPiece {
-  uint32_t sizeBytes; ///< with this header, a multiple of 8; 0 behind the last piece
+  uint32_t sizeBytes; ///< with this header, a multiple of 8; 0 after the last piece
   int32_t site;
   int32_t operand; ///< -1 for a print without operands
   int32_t program[3];

@@ -68,7 +68,7 @@ struct Package {
   uint64_t scratchBytes = 0;                ///< per program instance
   int64_t threads = 0;                      ///< of a GPU block, which runs one program instance; 0 for the host
   uint64_t sharedBytes = 0;                 ///< dynamic shared memory of a GPU block
-  bool dependentLaunch = false;             ///< the kernel waits itself for the launch in front of it in its stream
+  bool dependentLaunch = false;             ///< the kernel waits itself for the launch before it in its stream
   bool checked = false;                     ///< compiled with bounds checks
   bool peers = false;                       ///< works with other devices, through the records of binary/PeerAbi.h
   std::vector<PackageTensorMap> tensorMaps; ///< a parameter each, after all others (binary/CudaAbi.h)

@@ -132,7 +132,7 @@ void requirePeerAtomics(const Chip &chip);
 std::vector<const Chip *> simulatedChips();
 /// The simulated chip for whose processor (Chip::processor) AMD code was generated; null when there is none.
 const Chip *findSimulated(const std::string &processor);
-/// "`gfx942` or `gfx950`", with `before` in front of each name.
+/// "`gfx942` or `gfx950`", with `before` before each name.
 std::string listSimulated(const std::string &before, const std::string &separator);
 
 const char *vendorName(Vendor vendor); ///< `host`, `amd`, `nvidia`

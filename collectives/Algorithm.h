@@ -19,7 +19,7 @@ struct Algorithm {
   int barriers;                   ///< per round
   void (*write)(ProtocolWriter &writer, const Collective &collective);
   bool direct = false;    ///< ranks reach into each other's operands, which have to be plain buffers
-  bool oneBuffer = false; ///< nobody stages for a round before all have read what was staged for the one before
+  bool oneBuffer = false; ///< no rank stages for a round before all have read what was staged for the one before
 
   bool does(CollectiveKind kind) const;
 };

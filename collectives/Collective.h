@@ -16,7 +16,7 @@ enum class Reduction { Sum, Product, Minimum, Maximum, And, Or };
 const char *collectiveName(CollectiveKind kind); ///< `all-reduce`, `all-gather`, ...
 const char *reductionName(Reduction reduction);  ///< `sum`, `product`, ...
 
-/// Whether elements of different ranks meet; others move them only.
+/// Whether elements of different ranks are combined; others move them only.
 inline bool reduces(CollectiveKind kind) {
   return kind == CollectiveKind::AllReduce || kind == CollectiveKind::ReduceScatter;
 }

@@ -143,7 +143,7 @@ struct Communicator::Protocol {
 };
 
 // Flags tell rounds apart by 32 bits, so a slot must not go unwritten while others count on: calls of different sizes
-// share the memory of such packets with none but their like. A slot without flags waits as it is for whoever comes.
+// share the memory of such packets with none but their like. A slot without flags waits as it is for the next call.
 static std::string protocolKey(const Plan &plan) {
   return plan.hasPackets() && plan.packets == PacketForm::LL ? planKey(plan) : kernelKey(plan);
 }
@@ -551,9 +551,9 @@ void Communicator::check(std::exception_ptr streamError) {
     return;
   {
     std::lock_guard lock(mutex);
-    failed = true; // first, so that nobody joins who would not be waited for
+    failed = true; // first, so that no rank joins that would not be waited for
   }
-  // Other ranks may still be at work, perhaps in the memory of this one: the caller is told when nobody is.
+  // Other ranks may still be at work, perhaps in the memory of this one: the caller is told when none is.
   (void)waitForStreams();
   reports = failureReports();
   if (processGroup)

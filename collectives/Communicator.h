@@ -95,7 +95,7 @@ public:
   /// ends with the communicator. Throws Error{Input} for a window of another group, and for one that was deregistered.
   void deregister(Window &window);
 
-  /// Puts the collective into the stream of `rank`; returns at once. `operands` are the arguments behind the
+  /// Puts the collective into the stream of `rank`; returns at once. `operands` are the arguments after the
   /// protocol's: input and output for a plain kernel. Their memory outlives the work of all ranks' streams, not only of
   /// this one: a direct algorithm reaches into the operands of its peers, and after a wait that failed a late peer may
   /// still do so when this rank's stream is done. synchronize() waits for all streams. Throws Error{Input} for a rank

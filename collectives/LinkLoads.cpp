@@ -79,7 +79,7 @@ private:
 };
 
 /// Estimates, of published times of such kernels on eight MI300X and MI355X: 5 us for a kernel of packets, 7 us with a
-/// meeting and reads; a launch is the same for all. A meeting writes a device's caches back before its signals.
+/// barrier and reads; a launch is the same for all. A barrier writes a device's caches back before its signals.
 constexpr double legNanoseconds = 1500, meetingNanoseconds = 2500, readNanoseconds = 1000;
 /// Data that are staged go once more through the memory of a device: written and read.
 constexpr double stagingBytesPerNanosecond = 1000;

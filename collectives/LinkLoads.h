@@ -10,7 +10,7 @@ namespace heddle {
 struct PeerLinks;
 
 struct LinkLoads {
-  /// What may go on at once: between two meetings, or between packets and those that answer them.
+  /// What may go on at once: between two barriers, or between packets and those that answer them.
   struct Phase {
     std::vector<double>
         parts; ///< [from][to]: how many parts or slices; packets with flags count twice, a tile in turn half

@@ -21,7 +21,7 @@ int64_t alignUp(int64_t value, int64_t to) {
   return divideUp(value, to) * to;
 }
 
-/// The host's ranks share memory and caches: a barrier costs no more than a packet that somebody waits for, so packets,
+/// The host's ranks share memory and caches: a barrier costs no more than a packet that a rank waits for, so packets,
 /// which handle elements one by one, end early, and copies cost more than waiting. Measured by `heddle bench`.
 constexpr Crossovers hostCrossovers = {
     {256, 256, 256, 256, 256}, {256, 256, 256, 256, 256}, 16 << 10, 64 << 10, 128 << 10, INT64_MAX};
@@ -195,7 +195,7 @@ int mostResidentBlocks(const PlanOptions &options, const Chip &chip, int64_t war
   return int(std::min<int64_t>(maxCollectiveBlocks, options.computeUnits * perUnit));
 }
 
-/// A row is a tile: whoever takes it in has all of it at hand.
+/// A row is a tile: a kernel that fuses it has all of it at hand.
 void chooseRowGeometry(Plan &plan, int64_t blocks, int warps, int64_t roundBytes) {
   int64_t rows = plan.sliceElements / plan.rowElements, size = elementSizeBytes(plan.collective.type);
   plan.tileElements = rowTileElements(plan.rowElements);

@@ -20,7 +20,7 @@ struct Rank {
   enum class Form { Fixed, Own, Table };
   Form form = Form::Own;
   int value = 0;          ///< Fixed: the rank; Own: an amount to add, modulo the number of ranks
-  std::vector<int> table; ///< Table: by own rank; -1 is nobody
+  std::vector<int> table; ///< Table: by own rank; -1 is none
   static Rank fixed(int rank) { return {Form::Fixed, rank, {}}; }
   static Rank own(int plus = 0) { return {Form::Own, plus, {}}; }
   static Rank by(std::vector<int> table) { return {Form::Table, 0, std::move(table)}; }
@@ -91,7 +91,7 @@ public:
   virtual void output(const Rank &part, TileHandle tile) = 0;
 
   virtual void store(const Rank &at, const Slot &slot, TileHandle tile) = 0; ///< into the staging memory of `at`
-  /// From the staging memory of `at`; zeros when that is nobody.
+  /// From the staging memory of `at`; zeros when there is none.
   virtual TileHandle load(const Rank &at, const Slot &slot) = 0;
 
   virtual void send(const Rank &to, const Slot &slot, TileHandle tile) = 0; ///< packets into the inbox of `to`
@@ -99,7 +99,7 @@ public:
   /// for fixed ranks only. A slot is received once a round.
   virtual TileHandle receive(const Rank &from, const Slot &slot, TileHandle own = -1) = 0;
 
-  /// Tells the other ranks where this rank's operands lie; they know it behind the next barrier, until the one after.
+  /// Tells the other ranks where this rank's operands lie; they know it after the next barrier, until the one after.
   /// For algorithms that are direct: then a failed barrier leaves eachTile without tiles.
   virtual void publish() = 0;
   virtual TileHandle peerInput(const Rank &of, const Rank &part) = 0; ///< `input` of that rank, where it lies

@@ -195,7 +195,7 @@ std::vector<ArrayPlace> arraysOf(const program::RankCollective &module) {
     arrays.push_back({module.arrays[i].name, module.arrays[i].type, module.arrays[i].sizeBytes, 1,
                       i + module.results >= module.arrays.size()});
   for (size_t i = 0; i < module.arguments.size(); ++i)
-    if (module.arguments[i] >= 0) { // behind those of the protocol
+    if (module.arguments[i] >= 0) { // after those of the protocol
       const auto &all = module.kernel.arguments;
       ArrayPlace &place = arrays[size_t(module.arguments[i])];
       place.alignment = std::max(place.alignment, all[all.size() - module.arguments.size() + i].divisibility);

@@ -32,7 +32,7 @@ class Expression {
 public:
   Expression(tile::TileWriter &writer, const Graph &graph) : w(writer), graph(graph) {}
 
-  /// The node's elements lie row-major behind `pointer`.
+  /// The node's elements lie row-major after `pointer`.
   void bindBuffer(NodeId node, mlir::Value pointer) { buffers[node] = pointer; }
   /// At this position the node is `value` (register type, a tile or a scalar); it is not asked for elsewhere.
   void bindValue(NodeId node, const PositionPtr &position, mlir::Value value) { known[node] = {position, value}; }

@@ -10,7 +10,7 @@
 
 namespace heddle::program {
 
-/// What the runtime needs to launch a step's kernel. Arguments (behind the protocol's for a collective): the addresses
+/// What the runtime needs to launch a step's kernel. Arguments (after the protocol's for a collective): the addresses
 /// of `inputs`, then of `outputs`, then the replica's and the partition's number (i32).
 struct StepKernel {
   std::string name; ///< for messages and --dump
@@ -41,7 +41,7 @@ PlanOptions planOptionsFor(const Graph &graph, const Step &step, const Chip &chi
 /// A line on the tiles of a step's matmul.
 std::string describeTiles(const Graph &graph, const Step &step, const Plan &plan);
 
-/// The collective's kernel with the element-wise code before and behind it.
+/// The collective's kernel with the element-wise code before and after it.
 StepKernel makeCollectiveKernel(const Graph &graph, const Partition &partition, const Step &step, const Plan &plan);
 
 } // namespace heddle::program

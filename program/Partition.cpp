@@ -280,7 +280,7 @@ private:
     return program::readsRowByRow(graph, result.stored, id, made, shape);
   }
 
-  /// Adds to `made` what the kernel at `at` can make of each row behind `first`, in the order of the graph.
+  /// Adds to `made` what the kernel at `at` can make of each row after `first`, in the order of the graph.
   void addRowsBehind(NodeId first, NodeId at, const RowShape &shape, std::set<NodeId> &made) {
     constexpr size_t most = 10;
     for (NodeId id = first + 1; id < NodeId(graph.nodes.size()) && made.size() < most; ++id) {

@@ -35,7 +35,7 @@ struct ProgramOptions {
   PartitionOptions partition;
   MatmulFusion matmuls = MatmulFusion::Auto;
   bool quantisesSums = false; ///< all-reduces of sums send FP8 with a scale for 128 elements (docs/modules.md)
-  /// Of every collective that has it and whose kernel can take in code (Algorithm::direct cannot); empty: plans choose.
+  /// Of every collective that has it and whose kernel can fuse code (Algorithm::direct cannot); empty: plans choose.
   std::string algorithm;
   double deadlineSeconds = 30; ///< of each collective
   /// Of each other kernel and of each loop with all its trips; 0: HEDDLE_LAUNCH_TIMEOUT, and none for loops.
@@ -67,7 +67,7 @@ public:
   ~Program();
 
   const hlo::Module &module() const;
-  /// Packages come on demand: those of plain collectives are kept by communicators only, and compiled anew.
+  /// Packages come on demand: those of plain collectives are kept by communicators only, and compiled again.
   enum class Packages { Without, With };
   std::vector<StepDescription> describe(Packages packages = Packages::Without) const;
 

@@ -11,7 +11,7 @@ namespace heddle::program {
 StepKernel makeRowKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip);
 
 /// The row that begins at element `first` (i64); `index` are its elements' places, and those of others up to the size
-/// of the tile. Where `mayBeAbsent`, a row behind the last one is none, and stands for the last one.
+/// of the tile. Where `mayBeAbsent`, a row after the last one is none, and stands for the last one.
 Row makeRow(tile::TileWriter &w, Expression &expression, const RowShape &shape, mlir::Value first, mlir::Value index,
             bool mayBeAbsent);
 

@@ -10,7 +10,7 @@ namespace heddle {
 
 /// What joins two devices.
 struct PeerLink {
-  std::string kind; ///< `xGMI`, `PCIe`; empty: nobody says
+  std::string kind; ///< `xGMI`, `PCIe`; empty: not known
   int hops = 0;     ///< links in a row; 1 is a link of the two
 };
 

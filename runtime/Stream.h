@@ -44,7 +44,7 @@ public:
   /// that the others came after. Without effect where the vendor's library has no such events.
   virtual void waitAcrossGraphs(const std::shared_ptr<Event> &event) { wait(event); }
   virtual void recordAcrossGraphs(const std::shared_ptr<Event> &event) { record(event); }
-  /// Runs on a thread of the stream, or where devices are a program on that of somebody who waits for any of them, and
+  /// Runs on a thread of the stream, or where devices are a program on that of a caller who waits for any of them, and
   /// must wait for nothing that comes later on such a thread. What it throws is an error of the stream. It must not
   /// wait for its own stream.
   virtual void hostFunction(std::function<void()> function) = 0;
@@ -67,7 +67,7 @@ public:
   virtual uint64_t id() { return 0; }
 };
 
-/// Waits for every stream, also behind one that fails; the first error, or null.
+/// Waits for every stream, also after one that fails; the first error, or null.
 std::exception_ptr synchronizeAll(const std::vector<Stream *> &streams);
 
 } // namespace heddle

@@ -224,7 +224,7 @@ Session::Session(Simulator &theSimulator, const SimulationOptions &options) : si
   if (checks)
     checks->findings.onNew = options.found;
   if (!options.checks.has(Check::Uninitialised))
-    simulator.system.home.setAllWritten(); // from now on nobody knows
+    simulator.system.home.setAllWritten(); // not known from now on
   Watcher *watcher = checks ? checks.get() : options.observer;
   runner = std::make_unique<Machine>(simulator.system, options, watcher);
 }

@@ -68,7 +68,7 @@ public:
   /// The bytes of what starts at `address`, without slack.
   std::span<uint8_t> bytes(uint64_t address);
 
-  void addDevice(); ///< behind those there are
+  void addDevice(); ///< after those there are
 
   /// Into the memory of `device`. Throws Error{Input} for an object of another chip.
   LoadedObject &load(const AmdCodeObject &object, unsigned device = 0);

@@ -54,7 +54,7 @@ TEST(ElementType, EveryCodeSurvivesTheRoundTrip) {
     }
 }
 
-// Between two neighbours the middle goes to the even code, and everything beside the middle to the nearer one.
+// Between two adjacent codes the middle goes to the even code, and everything beside the middle to the nearer one.
 TEST(ElementType, RoundsToNearestEven) {
   for (ElementType type : narrowFloats)
     for (uint32_t code = 0; code + 1 < codeCount(type) / 2; ++code) {

@@ -179,7 +179,7 @@ void requireWord(const char *name, const char *form, std::initializer_list<std::
     throw illFormed(name, *text, form);
 }
 
-/// Its value is for nobody to see.
+/// Its value is secret.
 Knob describeSecret() {
   Knob knob = describeKnob(secretName, secretForm, "", "the secret itself; HEDDLE_SECRET_FILE is safer", [] {});
   if (knob.origin == Knob::Origin::Environment)

@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t longestName = 64; ///< what is longer is no slip of a finger
 
-/// Insertions, deletions, replacements and swaps of neighbours between two words.
+/// Insertions, deletions, replacements and swaps of adjacent letters between two words.
 size_t editDistance(const std::string &from, const std::string &to) {
   std::vector<std::vector<size_t>> table(from.size() + 1, std::vector<size_t>(to.size() + 1));
   for (size_t i = 0; i <= from.size(); ++i)

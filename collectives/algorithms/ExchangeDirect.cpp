@@ -5,8 +5,8 @@
 
 namespace heddle {
 
-// Rank a's part b and rank b's part a change places. In place, a rank that only pushed, or only pulled, would overwrite
-// what its peer has not read yet; one rank that loads both before it stores both needs no barrier between, as nobody
+// Rank a's part b and rank b's part a are swapped. In place, a rank that only pushed, or only pulled, would overwrite
+// what its peer has not read yet; one rank that loads both before it stores both needs no barrier between, as no rank
 // else touches the two. A rank does so with the half of its peers that come next to it; an even number of ranks leaves
 // one peer over, with which it takes turns.
 static void write(ProtocolWriter &w, const Collective &collective) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// All-to-all by pushing: part p is stored into the staging memory of rank p, the next rank first; after one meeting
+// All-to-all by pushing: part p is stored into the staging memory of rank p, the next rank first; after one barrier
 // each rank reads its own memory only.
 #include "collectives/Algorithm.h"
 

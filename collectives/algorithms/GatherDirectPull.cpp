@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // All-gather by pulling, without a copy: each rank reads the inputs of all others where they lie, the next rank first,
-// and puts its own one beside them when nobody reads it any more.
+// and puts its own one beside them when no rank reads it any more.
 #include "collectives/Algorithm.h"
 
 namespace heddle {
 
-// The first barrier says that the inputs are there, the second that they may be overwritten. The own part comes behind
+// The first barrier says that the inputs are there, the second that they may be overwritten. The own part comes after
 // it: in place, where it is the input, a store would meet the loads of the peers, if only with equal bytes.
 static void write(ProtocolWriter &w, const Collective &collective) {
   w.publish();

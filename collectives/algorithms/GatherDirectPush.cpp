@@ -7,7 +7,7 @@ namespace heddle {
 
 // The first barrier says that the outputs may be written, the second that they have been. Part r of every output is
 // written by rank r alone, and inputs are read by their owners alone: in place, where the input is the output's own
-// part, a rank stores there what it has just loaded from there, and nobody else comes near.
+// part, a rank stores there what it has just loaded from there, and no other rank comes near.
 static void write(ProtocolWriter &w, const Collective &collective) {
   w.publish();
   w.barrier();

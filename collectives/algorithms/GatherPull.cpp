@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// All-gather by pulling: every rank stages its input; after one meeting each reads the others, starting with the next
+// All-gather by pulling: every rank stages its input; after one barrier each reads the others, starting with the next
 // one so that no rank is read by all at once (the swizzled tile order).
 #include "collectives/Algorithm.h"
 

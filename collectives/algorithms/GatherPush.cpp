@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // All-gather by pushing: a tile is loaded once and stored into the staging memory of every rank, the next rank first;
-// after one meeting each rank reads its own memory only.
+// after one barrier each rank reads its own memory only.
 #include "collectives/Algorithm.h"
 
 namespace heddle {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// All-reduce: every rank stages its input, all meet once, every rank reads and folds everything. One barrier; each rank
-// reads (n-1) times the data.
+// All-reduce: every rank stages its input, all synchronise, every rank reads and folds everything. One barrier; each
+// rank reads (n-1) times the data.
 #include "collectives/Algorithm.h"
 
 namespace heddle {
 
-// Two parities make one barrier enough: a rank that runs ahead stages into the other half, and cannot come back to this
+// Two parities make one barrier enough: a rank that is ahead stages into the other half, and cannot come back to this
 // one before all ranks have met again, that is, after they have read it.
 static void write(ProtocolWriter &w, const Collective &collective) {
   w.eachTile([&] { w.store(Rank::own(), {}, w.input(Rank::fixed(0))); });

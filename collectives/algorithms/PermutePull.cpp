@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Collective permute: every rank stages its input; after one meeting each reads its source. All ranks meet, also those
-// that neither send nor receive: without that a source could be two rounds ahead of its reader.
+// Collective permute: every rank stages its input; after one barrier each reads its source. All ranks synchronise, also
+// those that neither send nor receive: without that a source could be two rounds ahead of its reader.
 #include "collectives/Algorithm.h"
 
 namespace heddle {

@@ -6,8 +6,8 @@
 namespace heddle {
 
 // The first barrier says that the inputs are there, the second that they may be overwritten. In place, where the output
-// is the input's own part, no barrier is wanted between: part r of every input is read by rank r alone, so nobody reads
-// what a rank writes but itself, tile by tile before it writes.
+// is the input's own part, no barrier is wanted between: part r of every input is read by rank r alone, so no rank
+// reads what a rank writes but itself, tile by tile before it writes.
 static void write(ProtocolWriter &w, const Collective &) {
   w.publish();
   w.barrier();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Reduce-scatter by pulling: every rank stages all parts; after one meeting rank r reads and folds part r of all.
+// Reduce-scatter by pulling: every rank stages all parts; after one barrier rank r reads and folds part r of all.
 #include "collectives/Algorithm.h"
 
 namespace heddle {

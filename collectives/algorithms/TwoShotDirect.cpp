@@ -6,10 +6,10 @@
 
 namespace heddle {
 
-// Two barriers are enough. Before the first a rank has its input, gives its output away and says where both are; behind
-// the second nobody will touch them any more. Between the two each element of every operand belongs to one rank, the
+// Two barriers are enough. Before the first a rank has its input, gives its output away and says where both are; after
+// the second no rank will touch them any more. Between the two each element of every operand belongs to one rank, the
 // owner of its slice, which reads it from all inputs before it writes it to all outputs: so input and output may be the
-// same memory. The addresses need no second copy for the next round: nobody passes the second barrier before all have
+// same memory. The addresses need no second copy for the next round: no rank passes the second barrier before all have
 // read them.
 static void write(ProtocolWriter &w, const Collective &collective) {
   w.publish();

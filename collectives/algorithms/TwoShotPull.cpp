@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// All-reduce in two steps: each rank folds one slice of everybody's staged input and puts the sum in place of its own
-// slice; after a second meeting all read the sums. Each rank reads 2 (n-1)/n times the data.
+// All-reduce in two steps: each rank folds one slice of all ranks' staged input and puts the sum in place of its own
+// slice; after a second barrier all read the sums. Each rank reads 2 (n-1)/n times the data.
 #include "collectives/Algorithm.h"
 
 namespace heddle {

@@ -8,7 +8,7 @@ namespace heddle {
 
 // The first barrier exchanges where outputs lie, and orders nothing else: it has to come before anything is staged. A
 // rank passes the second one when all have read their inputs and staged them, so an output may be the input's memory.
-// Behind the third nobody writes outputs any more, and all have read what was staged.
+// After the third no rank writes outputs any more, and all have read what was staged.
 static void write(ProtocolWriter &w, const Collective &collective) {
   w.publish();
   w.barrier();

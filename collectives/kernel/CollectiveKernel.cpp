@@ -116,7 +116,7 @@ void KernelWriter::loadPeers() {
 
 // A block that has missed a peer tells the others nothing in later calls: a late one may still read the addresses and
 // the staged data of the failed call. Packets are whole whatever becomes of them, so on devices a later call may send
-// on: its waits end by the error record. Of Lamport's nobody could tell in which call they were sent.
+// on: its waits end by the error record. Of Lamport's no rank could tell in which call they were sent.
 bool KernelWriter::marksFailure() const {
   return !isGpu() || plan.arena.stagingBytes > 0 || plan.algorithm->barriers > 0 || isLamport();
 }
@@ -142,7 +142,7 @@ TileWriter::Values KernelWriter::rounds(Value before) {
                    });
 }
 
-// No branch, and nothing that waits for the counter before the tile's input is asked for: both are on their way at
+// No branch, and nothing that waits for the counter before the tile's input is asked for: both are in flight at
 // once.
 TileWriter::Values KernelWriter::onlyRound(Value before) {
   counterBefore = before, loadedPeers = peers;
@@ -156,7 +156,7 @@ void KernelWriter::followCounter(Value before) {
   enterEpoch(w.add(before, w.i64(1)));
 }
 
-// Who has missed a peer waits for nothing and sends to itself, into its own slots, which nobody reads.
+// Who has missed a peer waits for nothing and sends to itself, into its own slots, which no rank reads.
 void KernelWriter::openRound() {
   if (!isOneTile() || std::exchange(isRoundOpen, true))
     return;
@@ -184,7 +184,7 @@ void KernelWriter::enterEpoch(Value first) {
 void KernelWriter::eachTileOf(const std::vector<Body> &stages) {
   if (operands.piecesOfInput())
     return eachPiece(stages.front());
-  // The last round may have fewer tiles than the others; each block takes as many, so that all meet as often.
+  // The last round may have fewer tiles than the others; each block takes as many, so that all pass as many barriers.
   Value left = w.sub(sliceElements, w.mul(roundNumber, w.i64(plan.roundElements())));
   Value tilesLeft = divideUp(left, w.i64(plan.blocks * plan.tileStride()));
   Value count = w.binary<arith::MinSIOp>(tilesLeft, w.i64(plan.tilesPerRound));
@@ -212,7 +212,7 @@ void KernelWriter::eachTileOf(const std::vector<Body> &stages) {
     reportLate();
 }
 
-// Before the first tile and behind the last one a stage has nothing to do.
+// Before the first tile and after the last one a stage has nothing to do.
 void KernelWriter::writeStage(Value tile, Value count, const Body &body) {
   TileWriter::Values before = progress();
   resume(w.ifElse(

@@ -12,7 +12,7 @@ namespace heddle {
 class CollectiveOperands {
 public:
   virtual ~CollectiveOperands() = default;
-  /// The kernel's arguments behind those of the protocol.
+  /// The kernel's arguments after those of the protocol.
   virtual std::vector<tile::TileWriter::Argument> arguments(tile::TileWriter &writer) const = 0;
   /// The elements of the input [outer][parts][inner] at `index` (tile of i64), as the storage type; zeros where `mask`
   /// is false; without a mask all are there. `arguments` are the values of arguments(). `first` as in output().

@@ -27,7 +27,7 @@ void KernelWriter::loadShifts() {
     }
 }
 
-// Every thread receives the packets, which have come: what threads tell each other of them is when, not what. Nobody
+// Every thread receives the packets, which have come: what threads tell each other of them is when, not what. None
 // has sent any of this rank itself.
 SmallVector<Value> KernelWriter::receiveOperands(int rank, Value flag) {
   int64_t words = 2 * int64_t(extra.size());
@@ -190,7 +190,7 @@ Value KernelWriter::arrayIndex(const Rank &part, int parts, Value &mask) {
 }
 
 Value KernelWriter::firstOf(const Rank &part, int parts) {
-  if (!plan.rowElements) // nobody asks
+  if (!plan.rowElements) // none asks
     return {};
   if (!plan.algorithm->slices && parts == 1)
     return tileStart;
@@ -227,7 +227,7 @@ void KernelWriter::output(const Rank &part, TileHandle tile) {
     endings.push_back({begun ? std::exchange(begun, {}) : beginOutput(part), all});
     return;
   }
-  settle(); // of packets with flags: in place, no thread puts out what another one has not loaded
+  settle(); // of packets with flags: in place, no thread stores what another one has not loaded
   Value mask, index = arrayIndex(part, collective.outputParts(), mask);
   operands.output(w, forTile(extra), index, mask, valueOf(tile), firstOf(part, collective.outputParts()));
 }
@@ -269,7 +269,7 @@ const KernelWriter::Words &KernelWriter::wordsOf(TileHandle tile) {
 }
 
 // A word exists when one of its elements does: the words of a tile that the slice ends in are sent whole, with zeros.
-// Where they go is looked up while they are on their way here.
+// Where they go is looked up while they are in flight.
 void KernelWriter::send(const Rank &to, const Slot &slot, TileHandle tile) {
   openRound();
   Place owner = place(to);
@@ -312,7 +312,7 @@ std::pair<Value, Value> KernelWriter::take(Value source, Value mask) {
 
 TileHandle KernelWriter::receive(const Rank &from, const Slot &slot, TileHandle own) {
   openRound();
-  sendEscapes(); // nobody waits while others wait for what it has
+  sendEscapes(); // no thread waits while others wait for what it has
   Place sender = place(from), here = {self, {}, /*isOwn=*/true};
   Value isOwn = own < 0 ? Value() : w.equal(self, sender.rank), others = ok;
   if (isOwn)
@@ -373,7 +373,7 @@ void KernelWriter::reportLate() {
   ok = w.bitAnd(ok, w.negate(failed));
 }
 
-// The waits share one deadline, so that several late packets are as late as one. Whoever missed a packet waits for
+// The waits share one deadline, so that several late packets are as late as one. A rank that missed a packet waits for
 // nothing any more.
 void KernelWriter::settle() {
   if (isLamport())

@@ -39,14 +39,14 @@ private:
   /// `before` is the block's counter; both yield the next epoch, and `ok`.
   tile::TileWriter::Values rounds(mlir::Value before);
   tile::TileWriter::Values onlyRound(mlir::Value before); ///< isOneTile()
-  /// Lamport's packets, one tile: what follows from the counter is computed where it is needed first, behind the tile's
+  /// Lamport's packets, one tile: what follows from the counter is computed where it is needed first, after the tile's
   /// input.
   bool isOneTile() const { return isLamport() && !hasSeveralTiles(); }
   void openRound();
   void followCounter(mlir::Value before);
   void round(mlir::Value number);
   void enterEpoch(mlir::Value first);
-  void exchangeOperands(mlir::Value now);               ///< the barrier behind publish(); `now`: its epoch
+  void exchangeOperands(mlir::Value now);               ///< the barrier after publish(); `now`: its epoch
   void writeTile(mlir::Value number, const Body &body); ///< of the block's tiles in the round
   void writeStage(mlir::Value tile, mlir::Value count, const Body &body);
   void writeForms(const Body &body);
@@ -69,7 +69,7 @@ private:
   void eachPiece(const Body &push); ///< with the flags of its tiles: signal() and await() have no code of their own
 
   //===-- KernelSteps.cpp: places and steps ----------------------------------------------------------------------===//
-  /// A rank as an i64 scalar and, for a table, whether it is somebody; the own rank needs no address of a peer.
+  /// A rank as an i64 scalar and, for a table, whether there is such a rank; the own rank needs no address of a peer.
   struct Place {
     mlir::Value rank;     ///< i64
     mlir::Value somebody; ///< i1 or null
@@ -99,7 +99,7 @@ private:
   llvm::SmallVector<mlir::Value> operandsOf(const Rank &rank); ///< as received
   /// The tile's place in the array [outer][parts][inner]; `mask` is the elements that exist there.
   mlir::Value arrayIndex(const Rank &part, int parts, mlir::Value &mask);
-  /// GPUs, packets of rows: the words of neighbouring threads are neighbours, so that what goes over the links is
+  /// GPUs, packets of rows: the words of adjacent threads are contiguous, so that what goes over the links is
   /// whole; plain tiles are what a thread reads at once. A warp has the same words as elements.
   bool arrangesPackets() const { return isGpu() && plan.rowElements && plan.hasPackets(); }
   /// In a plan of rows: the index of the row's first element in an array of so many parts.
@@ -152,7 +152,7 @@ private:
   }
   void settle();        ///< reports packets that did not come; of Lamport's takes notice of them
   void settleLamport(); ///< and makes room for the next ones
-  void reportLate();    ///< behind all tiles of a loop: those of Lamport's that did not come
+  void reportLate();    ///< after all tiles of a loop: those of Lamport's that did not come
 
   /// Fused operands: what is left of outputs, which is done at the end of the tile's code, when all has been loaded.
   struct Ending {
@@ -186,7 +186,7 @@ private:
   mlir::Value roundNumber;                        ///< i64
   int barriers = 0;                               ///< in this round so far
   bool published = false;                         ///< since the last barrier
-  llvm::SmallVector<llvm::SmallVector<mlir::Value>> operandsByRank; ///< behind an exchange of them
+  llvm::SmallVector<llvm::SmallVector<mlir::Value>> operandsByRank; ///< after an exchange of them
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> shifts; ///< i64, by rank and operand: CollectiveGroups::shift
   mlir::Value tileInBlock;                                  ///< i64: of the tiles of this block in the round
   mlir::Value tileInRound;        ///< i64: elements before this tile in the slots of the round

@@ -7,7 +7,7 @@ using namespace heddle::triton;
 
 namespace heddle {
 
-// Pairs of neighbours become one integer of twice the width, the first in the low half.
+// Pairs of contiguous elements become one integer of twice the width, the first in the low half.
 static Value joinNeighbours(tile::TileWriter &w, Value tile) {
   unsigned bits = elementBits(tile.getType());
   int64_t half = w.sizeOf(tile) / 2;

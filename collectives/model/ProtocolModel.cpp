@@ -56,7 +56,7 @@ byte meant[BOXES], clearedMeant[BOXES];
 constexpr int tags = 32, addressTag = tags - 2, zerosTag = tags - 1;
 static_assert(maxModelRanks * maxModelRanks + maxModelRanks < addressTag && (maxModelRounds + 1) * tags <= 256);
 
-/// Numbers for places, in the order in which they are first named: a model has no memory that nobody comes to.
+/// Numbers for places, in the order in which they are first named: a model has no memory that no step comes to.
 class Numbers {
 public:
   int of(std::array<int, 4> place) { return numbers.try_emplace(place, int(numbers.size())).first->second; }
@@ -103,7 +103,7 @@ private:
   int resolve(const Rank &rank) const { return rank.of(me, ranks); }
 
   // The model moves in steps, between which any other rank may come. Each touches shared memory once; what a rank does
-  // with its own variables alone, and what is asserted of them, belongs to the step before: nobody sees when it
+  // with its own variables alone, and what is asserted of them, belongs to the step before: no rank sees when it
   // happens.
   void line(const std::string &what) {
     endStep();
@@ -330,7 +330,7 @@ std::string ModelWriter::storeSignal(int owner, int epoch) {
 }
 
 // Polls of a rank come one after another, after its stores. In truth each lane polls when it has stored, but as a poll
-// may see anything that was stored before, one that comes later may see no less, and until all have ended nobody sees
+// may see anything that was stored before, one that comes later may see no less, and until all have ended no rank sees
 // of any that it has.
 void ModelWriter::awaitSignal(int sender, int epoch) {
   if (epoch <= forgotten[sender])
@@ -399,7 +399,7 @@ TileHandle ModelWriter::load(const Rank &at, const Slot &slot) {
   return keep(owner < 0 ? std::to_string(valueOf(zerosTag)) : loadCell(cell(owner, slot)));
 }
 
-// What comes before and after each call of a direct algorithm: the user fills the input anew and reads the output.
+// What comes before and after each call of a direct algorithm: the user fills the input again and reads the output.
 void ModelWriter::writeInputs() {
   for (int part = 0; part < (inputIsCut() ? ranks : 1); ++part)
     storeCell(inputCell(me, part), std::to_string(inputValue(me, part)));
@@ -457,7 +457,7 @@ void ModelWriter::sendLamport(int owner, int box, const std::string &value) {
   line(fmt::format("if :: {} }} :: {}; {} = 1 }} fi;", put(value), put("ESCAPE"), escapes.back().variable));
 }
 
-// Behind all that is sent before the rank waits.
+// After all that is sent before the rank waits.
 void ModelWriter::sendEscapes() {
   for (const Escape &escape : std::exchange(escapes, {}))
     line(fmt::format("if :: d_step {{ {} -> assert(meant[{}] == 0 && {}); meant[{}] = {}; {} = 0 }} :: else fi;",

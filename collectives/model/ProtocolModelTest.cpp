@@ -79,7 +79,7 @@ Plan planOf(const Algorithm &algorithm, int ranks, PacketForm packets = PacketFo
   collective.type = type;
   collective.ranks = ranks;
   collective.inner = 4;
-  if (collective.kind == CollectiveKind::Permute) // everybody to the next one, and nobody to rank 0
+  if (collective.kind == CollectiveKind::Permute) // each rank to the next one, and none to rank 0
     for (int rank = 0; rank < ranks; ++rank)
       collective.sources.push_back(rank - 1);
   PlanOptions options{.blocks = 1, .tileElements = 4, .tilesPerRound = 1, .packets = packets};

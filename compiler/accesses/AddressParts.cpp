@@ -22,7 +22,7 @@ static bool addScaled(int64_t &sum, int64_t value, int64_t factor) {
 AddressAnalysis::AddressAnalysis(Function &function, FunctionAnalysisManager &analyses)
     : function(function), analyses(analyses) {}
 
-// A value of a loop that lanes leave one after the other is the same for those that are still in it, no longer behind.
+// A value of a loop that lanes leave one after the other is the same for those that are still in it, not after it.
 bool AddressAnalysis::isOfWave(const Value *value, const Instruction *at) const {
   auto &uniformity = analyses.getResult<UniformityInfoAnalysis>(function);
   if (uniformity.isDivergent(value))

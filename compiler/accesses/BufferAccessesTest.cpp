@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which accesses become buffer instructions, and that these reach the very place that the 64-bit address names: the
-// code before and after is evaluated for lanes of blocks far behind 2 GB.
+// code before and after is evaluated for lanes of blocks far beyond 2 GB.
 #include "compiler/accesses/BufferAccesses.h"
 #include "chips/Chip.h"
 #include "compiler/emit/CodeGenerator.h"
@@ -361,7 +361,7 @@ TEST(BufferAccesses, VolatileAndAtomicLoadsStay) {
   }
 }
 
-/// Sums, products and shifts of anything, as programs write them and as nobody would.
+/// Sums, products and shifts of anything, as programs write them and as no program would.
 class RandomAddresses {
 public:
   explicit RandomAddresses(unsigned seed) : random(seed) {}

@@ -58,7 +58,7 @@ int64_t pointeeBits(Value pointer) {
 }
 
 /// Elements a thread may take on its own along the fastest axis. Those that a mask may tell apart are accessed one by
-/// one, and then neighbours are for the threads beside it: a warp's access covers whole lines.
+/// one, and then contiguous elements are for the threads beside it: a warp's access covers whole lines.
 int64_t widthOf(const AxisAnalysis &facts, const PointerAccess &access, const Order &order) {
   int64_t bits = std::max<int64_t>(1, widestAccessBits / pointeeBits(access.pointer));
   return std::min(bits, alignedElements(facts, access.pointer, access.mask, order));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How the threads of a program divide a tile that they read from or write to memory: along which axis neighbours lie,
-// and how many of them one thread takes. Source: DESIGN's fact sheet on layouts, "coalescing".
+// How the threads of a program divide a tile that they read from or write to memory: along which axis contiguous
+// elements lie, and how many of them one thread takes. Source: DESIGN's fact sheet on layouts, "coalescing".
 #pragma once
 #include "compiler/analysis/AxisInfo.h"
 #include <vector>
@@ -9,7 +9,7 @@ namespace heddle::analysis {
 
 using Order = std::vector<int>; ///< axes, the fastest first
 
-/// How many neighbouring elements along the first axis of `order` one access through `pointer` may take: they are
+/// How many contiguous elements along the first axis of `order` one access through `pointer` may take: they are
 /// contiguous, the first is aligned to their size, and `mask` (may be null) is the same for all. 1 for scalars.
 int64_t alignedElements(const AxisAnalysis &facts, mlir::Value pointer, mlir::Value mask, const Order &order);
 /// The axes of a tile of pointers by decreasing contiguity; of equals the later is the faster.
@@ -26,8 +26,8 @@ public:
   AccessAnalysis(mlir::Operation *root, const AxisAnalysis &facts);
   /// `op` is a load, store, atomic or descriptor access. A thread takes as many elements as the widest access of this
   /// shape and order that exchanges tiles with `op`, but not more than its share of the tile, and stores and atomics
-  /// not more than 128 bits; neighbours that a mask may tell apart count one by one. For an access to a single element,
-  /// and any other operation, both lists are empty.
+  /// not more than 128 bits; contiguous elements that a mask may tell apart count one by one. For an access to a single
+  /// element, and any other operation, both lists are empty.
   AccessLayout chooseAccess(mlir::Operation *op, int64_t numThreads) const;
 
 private:

@@ -59,7 +59,7 @@ std::string withMultiplesOf16(std::string text) {
 } // namespace
 
 TEST(Access, VectorAddTakes128Bits) {
-  // The mask of an unknown size may tell neighbours apart: then they are for neighbouring threads.
+  // The mask of an unknown size may tell contiguous elements apart: then they are for adjacent threads.
   EXPECT_EQ(accessesOf(corpus("vector_add"), 128), (Lines{"load: 0; 1; 1", "load: 0; 1; 1", "store: 0; 1; 1"}));
   EXPECT_EQ(accessesOf(withMultiplesOf16(corpus("vector_add")), 128),
             (Lines{"load: 0; 4; 4", "load: 0; 4; 4", "store: 0; 4; 4"}));
@@ -68,7 +68,7 @@ TEST(Access, VectorAddTakes128Bits) {
 }
 
 TEST(Access, MatmulWithStridesAndRemainders) {
-  // Nothing is known about strides: no neighbours of A are aligned; rows of B are taken modulo an unknown N.
+  // Nothing is known about strides: no contiguous elements of A are aligned; rows of B are taken modulo an unknown N.
   EXPECT_EQ(accessesOf(corpus("matmul_f16"), 128),
             (Lines{"load: 1 0; 1 1; 1", "load: 1 0; 1 1; 1", "store: 1 0; 1 1; 1"}));
   // The mask of A, rk < K - k * BK, is the same for 16; B has 16 columns before the remainder starts again.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is known about the integers and pointers of a tile along each axis: runs of neighbours, what divides them, runs
-// of equals. It decides how many elements one memory access takes. All lengths are powers of two and 1 is always true.
+// What is known about the integers and pointers of a tile along each axis: runs of contiguous elements, what divides
+// them, runs of equals. It decides how many elements one memory access takes. All lengths are powers of two and 1 is
+// always true.
 //
 // The claims assume what a kernel's index arithmetic does anyway: that it does not wrap around (in 32 bits and more;
 // narrower arithmetic may), and that the dividend of a signed division or remainder is not negative unless there is
@@ -30,7 +31,7 @@ struct Axis {
 struct AxisInfo {
   llvm::SmallVector<Axis, 4> axes; ///< one for each axis; a scalar has one axis of size 1
   std::optional<int64_t> constant; ///< what every element is, sign-extended
-  int64_t step = 1;                ///< between contiguous neighbours: bytes of the pointee for pointers
+  int64_t step = 1;                ///< between contiguous elements: bytes of the pointee for pointers
   bool maybeNegative = false;      ///< evidence that elements may be negative; none is not a proof
 
   int64_t rank() const { return axes.size(); }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The small interpreter behind the soundness tests. It shares no code with the analysis.
+// The small interpreter of the soundness tests. It shares no code with the analysis.
 #include "compiler/analysis/ConcreteRun.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlowOps.h"
 #include "llvm/ADT/TypeSwitch.h"

@@ -18,7 +18,7 @@ public:
   void run(triton::FuncOp function, const std::vector<int64_t> &arguments);
 
   int64_t checked = 0;  ///< values
-  int64_t eloquent = 0; ///< of these, tiles with a run of neighbours or less than all equal
+  int64_t eloquent = 0; ///< of these, tiles with a run of contiguous elements or less than all equal
   int64_t failures = 0;
 
 private:

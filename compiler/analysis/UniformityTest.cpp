@@ -13,7 +13,7 @@ namespace {
 using Names = std::set<std::string>;
 
 /// The names (`test.name`) of the operations of a function whose results are divergent or that stand in divergent code,
-/// these with a `!` behind. It may use %thread, %clock and %seen, which are divergent, and the uniform %n, %other, %p.
+/// these with a `!` after. It may use %thread, %clock and %seen, which are divergent, and the uniform %n, %other, %p.
 std::set<std::string> divergentOf(const std::string &body) {
   Analysed program(R"(
     tt.func public @k(%p: !tt.ptr<i32>, %n: i32, %other: i32) {

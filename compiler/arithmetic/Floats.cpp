@@ -103,7 +103,7 @@ Value Numbers::remainder(Value x, Value y) {
   return result;
 }
 
-// Chosen by the sign's bits: a copysign of LLVM is moved in front of a rounding to f16, where a sign in f64 would be
+// Chosen by the sign's bits: a copysign of LLVM is moved before a rounding to f16, where a sign in f64 would be
 // rounded to f16 in one step, which no processor has.
 Value Numbers::copySign(Value magnitude, Value sign) {
   Type integer = b.getIntegerType(getElementTypeOrSelf(sign.getType()).getIntOrFloatBitWidth());

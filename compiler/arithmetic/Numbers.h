@@ -17,7 +17,7 @@ bool isKnownMath(mlir::Operation *op);
 /// `scalar`, or a vector of it if `shape` is a vector.
 mlir::Type like(mlir::Type scalar, mlir::Value shape);
 
-/// Emits at the insertion point of a builder, which must outlive it. Cheap: make one where it is needed.
+/// Emits at the insertion point of a builder, which must outlive it. Costs nothing: make one where it is needed.
 class Numbers {
 public:
   Numbers(mlir::OpBuilder &builder, mlir::Location loc) : b(builder), loc(loc) {}

@@ -18,7 +18,7 @@ void onFatalError(void *, const char *reason, bool) {
     recovery->HandleExit(1);
 }
 
-/// Signal handlers and the fatal-error handler belong to the whole process: installed only while somebody needs them,
+/// Signal handlers and the fatal-error handler belong to the whole process: installed only while they are needed,
 /// so that a host kernel that faults later finds the handlers of its own program.
 class Handlers {
 public:

@@ -22,7 +22,8 @@ void heddle::setLlvmOptions() {
   set("nvptx-short-ptr", "true");
   // Accumulators that are one phi (AccumulatorVectors.h) would be taken apart again.
   set("amdgpu-codegenprepare-break-large-phis", "false");
-  // What LLVM moved to another block has no line any more: none in the table either, not that of what it stands behind.
+  // What LLVM moved to another block has no line any more: none in the table either, not that of the preceding
+  // instruction.
   set("use-unknown-locations", "Enable");
 }
 

@@ -6,11 +6,11 @@
 
 namespace heddle {
 
-/// Once the targets are registered, and behind everything that sets options back.
+/// Once the targets are registered, and after everything that sets options back.
 void setLlvmOptions();
 /// While one of these is held the options stay as they are: code is being generated.
 std::shared_lock<std::shared_mutex> keepLlvmOptions();
-/// Calls `link`, which may use LLD, while nobody generates code; afterwards the options are ours again.
+/// Calls `link`, which may use LLD, while no thread generates code; afterwards the options are ours again.
 void withLld(llvm::function_ref<void()> link);
 
 } // namespace heddle

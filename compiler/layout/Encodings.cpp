@@ -74,8 +74,9 @@ LinearLayout blockedByPacks(const Shape &shape, int64_t pack, int64_t lanes, int
   return defaultBlocked(shape, size, rowMajor(shape.size()), lanes, warps);
 }
 
-/// What a warp holds of a matrix fragment of 8 rows, or 16: `pair` neighbours along `inner`, four lanes along it, eight
-/// lanes along `outer`, then registers over `outerRepeat` times 8 of `outer` and `innerRepeat` times of `inner`.
+/// What a warp holds of a matrix fragment of 8 rows, or 16: `pair` contiguous elements along `inner`, four lanes along
+/// it, eight lanes along `outer`, then registers over `outerRepeat` times 8 of `outer` and `innerRepeat` times of
+/// `inner`.
 static LinearLayout fragment(int64_t pair, int64_t outerRepeat, int64_t innerRepeat, Dim outer, Dim inner) {
   return LinearLayout::identity1D(pair, Dim::Register, inner) * LinearLayout::identity1D(4, Dim::Lane, inner) *
          LinearLayout::identity1D(8, Dim::Lane, outer) * LinearLayout::identity1D(outerRepeat, Dim::Register, outer) *

@@ -18,7 +18,7 @@ Order rowMajor(size_t rank);    ///< the last axis first
 /// sizePerThread, lanes and warps along each axis, distributed in `order`.
 LinearLayout blocked(const Shape &shape, const Shape &sizePerThread, const Shape &lanesPerWarp, const Shape &warps,
                      const Order &order);
-/// Lanes and warps dealt out along `order` so that neighbours in memory are neighbours in the warp.
+/// Lanes and warps dealt out along `order` so that contiguous elements are in adjacent lanes.
 LinearLayout defaultBlocked(const Shape &shape, const Shape &sizePerThread, const Order &order, int64_t lanes,
                             int64_t warps);
 /// How defaultBlocked distributes them.

@@ -112,7 +112,7 @@ TEST(LayoutShared, nvmma_collapses_outer_axes_to_rows) {
             batch);
 }
 
-// Tiles wider than the swizzle are panels of all rows, one after the other; transposed: rows and columns change places.
+// Tiles wider than the swizzle are panels of all rows, one after the other; transposed: rows and columns are swapped.
 TEST(LayoutShared, nvmma_tables_of_triton) {
   EXPECT_EQ(
       basesOf(nvmmaShared({128, 32}, 128, 16, true), Dim::Offset),

@@ -314,7 +314,7 @@ TEST(LayoutEncodings, mfma_results_of_cdna) {
   expectIs(rows(16, 16, 64),
            [](int64_t item, int64_t lane, int64_t) { return Element{lane / 16 + 4 * item, lane % 16}; });
   expectIs(rows(4, 64, 32), [](int64_t item, int64_t lane, int64_t) { return Element{item, lane}; });
-  // Transposed: the operands change places, and so do rows and columns of the result.
+  // Transposed: the operands are swapped, and so do rows and columns of the result.
   for (auto [m, n] : {std::pair<int64_t, int64_t>{32, 32}, {16, 16}, {64, 4}}) {
     LinearLayout plain = mfmaAccumulator({n, m}, {1, 1}, n, m, false);
     expectIs(mfmaAccumulator({m, n}, {1, 1}, m, n, true), [&](int64_t item, int64_t lane, int64_t) {

@@ -103,7 +103,7 @@ public:
   bool isInjective() const;
   bool isInvertible() const { return isSurjective() && isInjective(); }
 
-  /// Direct sum: bits of `other` come behind those of this layout in a shared input, and its outputs are shifted above
+  /// Direct sum: bits of `other` come after those of this layout in a shared input, and its outputs are shifted above
   /// those of this layout in a shared output.
   LinearLayout operator*(const LinearLayout &other) const;
   LinearLayout &operator*=(const LinearLayout &other) { return *this = *this * other; }

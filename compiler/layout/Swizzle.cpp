@@ -166,7 +166,7 @@ struct Search {
   size_t mostVectors() const { return size_t(log2Of(128 / elementBits)); }
 
   /// What a side takes, in instructions on registers: an access is one and as many more as memory is busy with its
-  /// words, and one takes a word apart or puts it together whose elements are not neighbours among the registers.
+  /// words, and one takes a word apart or puts it together whose elements are not in adjacent registers.
   int64_t costOf(const Side &side, const Vectors &vector, int64_t run) const {
     constexpr int64_t perWordAccessed = 2;
     int64_t registers = int64_t(1) << side.registers.size();
@@ -183,7 +183,7 @@ struct Search {
     std::optional<Candidate> best = scratchOf(commonRun(), /*mostRepetitions=*/int64_t(1) << tileBits);
     if (!best)
       throw internalError("layout: no segment without conflicts:\n" + from.flat.toString() + to.flat.toString());
-    int64_t repetitions = best->scratch.repetitions(); // each takes two meetings of the threads
+    int64_t repetitions = best->scratch.repetitions(); // each takes two barriers
     for (const Side *side : {&to, &from})
       for (size_t count = 1; count <= std::min(mostVectors(), side->registers.size()); ++count) {
         if (elementBits << count < 32)

@@ -21,12 +21,12 @@ struct ScratchLayout {
 };
 
 /// For a tile of elements of `elementBits` (8 to 64). Both layouts have the outputs of the tile and reach all of it.
-/// `banks` of 32 bits; a row of banks is what a transaction moves, for neighbouring lanes.
+/// `banks` of 32 bits; a row of banks is what a transaction moves, for adjacent lanes.
 ScratchLayout chooseScratch(const LinearLayout &from, const LinearLayout &to, int elementBits, int banks = 32);
 
 /// Memory passes beyond the first that a transaction takes, the worst over registers, warps and groups of lanes:
 /// counted, not predicted. `access` maps (register, lane, warp) to offsets in elements; each lane accesses
-/// `vectorElements` at once, which lie in as many consecutive registers. A transaction is the neighbouring lanes that
+/// `vectorElements` at once, which lie in as many consecutive registers. A transaction is the adjacent lanes that
 /// fill a row of banks.
 int64_t countConflicts(const LinearLayout &access, int elementBits, int64_t vectorElements, int banks = 32);
 

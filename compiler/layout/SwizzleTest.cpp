@@ -112,7 +112,7 @@ std::vector<int64_t> sortedOffsets(const ScratchLayout &scratch, int first, int 
 
 TEST(LayoutSwizzle, worked_examples) {
   Transposition eight(8), four(4);
-  // Words of neighbours along the columns, which one side reads several at a time.
+  // Words of contiguous elements along the columns, which one side reads several at a time.
   ScratchLayout f16 = chooseScratch(eight.from, eight.to, 16);
   EXPECT_EQ(sortedOffsets(f16, 0, 2), (std::vector<int64_t>{128, 256}));
   EXPECT_EQ(f16.writeElements, 1);
@@ -142,7 +142,7 @@ TEST(LayoutSwizzle, the_side_with_more_accesses_has_wide_ones) {
   EXPECT_EQ(back.writeElements, 8);
   EXPECT_EQ(back.readElements, 1);
   expectNoConflicts(operand, loaded, 16, 32);
-  // No more pieces than with what both sides have in common, each of which the threads meet for twice.
+  // No more pieces than with what both sides have in common, each of which takes two barriers.
   LinearLayout rows = mfmaOperand({64, 64}, {4, 1}, 0, 8, 16, 16);
   EXPECT_EQ(chooseScratch(loaded, rows, 16).writeElements, 8);
   EXPECT_EQ(chooseScratch(loaded, rows, 16).repetitions(), 1);

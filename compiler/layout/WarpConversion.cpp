@@ -21,7 +21,7 @@ static int onlyBit(int64_t number) {
   return bit;
 }
 
-/// `from` after a swap: its register bit and its lane bit change places in each image.
+/// `from` after a swap: its register bit and its lane bit are swapped in each image.
 static LinearLayout swapped(const LinearLayout &from, WarpConversion::Swap swap) {
   size_t registers = 0, lanes = 0;
   for (size_t k = 0; k < from.outputs().size(); ++k) {

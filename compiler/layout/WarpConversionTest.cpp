@@ -69,7 +69,7 @@ TEST(WarpConversion, gives_what_the_result_says) {
     std::vector<int> order = {0, 1, 2, 3, 4, 5, 6, 7, 8};
     std::shuffle(order.begin(), order.end(), random);
     std::vector<int> other = order;
-    // Places 0 to 2 are registers, 7 and 8 the lane bits that swap; others change places sometimes.
+    // Places 0 to 2 are registers, 7 and 8 the lane bits that swap; others are swapped sometimes.
     std::vector<size_t> open = {0, 1, 2, 7, 8};
     if (round % 4 == 0)
       open.push_back(3 + random() % 4);

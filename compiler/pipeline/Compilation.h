@@ -49,7 +49,7 @@ struct Compilation {
   std::unique_ptr<llvm::Module> llvmModule;
   std::unique_ptr<CodeGenerator> generator;
   std::vector<PackageLimit> limits; ///< that the code is beyond
-  std::string assembly;             ///< of the object; made only when somebody will read it
+  std::string assembly;             ///< of the object; made only when it will be read
   std::string object;
   Package package;
 

@@ -33,7 +33,7 @@ struct CompileOptions {
   bool exactMath = false;           ///< GPUs: f32 division, exp and sqrt as on the host, not by approximations
   bool fpFusion = false;            ///< x * y + z of the program may be rounded once, as Triton's enable_fp_fusion
   int stages = 0;                   ///< GPUs, of loops over matmuls: 0: the chip's default; 1: no prefetch
-  bool warpGroups = true;           ///< GPUs: products by groups of four warps where the chip can (wgmma)
+  bool warpGroups = true;           ///< GPUs: warp-group MMA where the chip can (wgmma)
   WarpPipelines warpPipelines = WarpPipelines::Auto; ///< GPUs
   bool checkAccesses = false; ///< host: ask the driver before each memory access; AMD: assert numbers of rings
   std::string kernel;         ///< which public function; needed only when there are several
@@ -50,7 +50,7 @@ struct CompileOptions {
 struct PhaseTime {
   std::string phase;
   double milliseconds = 0;
-  int64_t lines = 0; ///< of the text that it left; 0 when nobody counted, or it left none
+  int64_t lines = 0; ///< of the text that it left; 0 when they were not counted, or it left none
 };
 
 struct CompileResult {

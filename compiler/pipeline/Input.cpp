@@ -111,14 +111,14 @@ LogicalResult selectKernel(ModuleOp module, const std::string &wanted) {
   }
   if (!found)
     return emitError(unknown) << "no kernel `" << wanted << "`; there is " << listKernels(kernels);
-  // The passes that drop functions nobody calls may come before `--from`.
+  // The passes that drop functions that nothing calls may come before `--from`.
   PassManager manager(module.getContext(), ModuleOp::getOperationName());
   manager.addPass(createSymbolDCEPass());
   return manager.run(module);
 }
 
-/// MLIR keeps attributes that it does not know. Those of a dialect (`tt.num_stages`) are notes for somebody; others are
-/// misspelt. Functions carry what their language likes (`noinline`).
+/// MLIR keeps attributes that it does not know. Those of a dialect (`tt.num_stages`) are notes for other tools; others
+/// are misspelt. Functions carry what their language likes (`noinline`).
 LogicalResult checkAttributes(Operation *op) {
   if (isa<FunctionOpInterface, ModuleOp>(op))
     return success();

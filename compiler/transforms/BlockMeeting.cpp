@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A rank stores a word, or some, into its slots in the memory of every other rank and polls its own. Tiles have an
 // element for each word of each rank, and the first threads of the block store and poll; the others wait for them at
-// the block's own barrier, which also tells all of them whether somebody was missing.
+// the block's own barrier, which also tells all of them whether a rank was missing.
 #include "compiler/transforms/BlockMeeting.h"
 #include "compiler/dialects/triton/TritonBuilders.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
@@ -22,7 +22,7 @@ public:
   Meeting(Op op, int64_t words) : op(op), emit(op, op.getGroup()), b(emit.b), words(words) {}
 
 protected:
-  /// The block's own barrier: what its threads stored before comes before what one of them stores behind.
+  /// The block's own barrier: what its threads stored before comes before what one of them stores after it.
   void meet() {
     using gpu::BarrierMemory;
     gpu::BarrierOp::create(b, BarrierMemory::Local | BarrierMemory::GlobalRead | BarrierMemory::GlobalWrite);
@@ -56,7 +56,7 @@ protected:
     return arith::CmpIOp::create(b, predicate, tile, spread(with));
   }
 
-  /// Tells every other rank, waits for each of them, and yields what was seen; elements of nobody see `expected`.
+  /// Tells every other rank, waits for each of them, and yields what was seen; elements of no rank see `expected`.
   Value exchange(MemSemantic sem, Value sent, Comparator comparator, Value expected) {
     Value wanted = spread(expected);
     auto branch = scf::IfOp::create(b, TypeRange{wanted.getType()}, isActive, /*withElseRegion=*/true);
@@ -72,7 +72,7 @@ protected:
     return branch.getResult(0);
   }
 
-  /// Reports who was missing, and replaces the operation by whether nobody was. Only the threads that polled know; that
+  /// Reports who was missing, and replaces the operation by whether none was. Only the threads that polled know; that
   /// any bit is set is asked of all threads of the block, which meet there (simt/Reduce.cpp).
   void finish(Value missing, Value expected, Value seen) {
     Value failed = createAny(b, missing);
@@ -100,7 +100,7 @@ protected:
   Value range;             ///< i32: 0, 1, ...; the rest are tiles of its shape, but for the last
   Value peers, numbers;    ///< i32: the rank that an element stands for, the word; numbers only where there are several
   Value targets, received; ///< pointers: this rank's slots, and those that the peers store into
-  Value isOther;           ///< i1: somebody, and not this rank
+  Value isOther;           ///< i1: a rank, and not this one
   Value isActive;          ///< i1, scalar: this thread stores and polls
 };
 

@@ -114,7 +114,8 @@ using BitsOf = std::conditional_t<sizeof(T) == 8, uint64_t, uint32_t>;
 template <typename T>
 using Wide = std::conditional_t<sizeof(T) == 8, long double, double>;
 
-/// Bit patterns spread over all exponents and both signs, the neighbours of special values, and multiples of pi/2.
+/// Bit patterns distributed over all exponents and both signs, the numbers next to special values, and multiples of
+/// pi/2.
 template <typename T>
 std::vector<T> samples(size_t count) {
   std::mt19937_64 random(7);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // heddle-loop-carried-offsets: a tile that scf.for moves by a uniform amount is carried as one scalar offset from the
-// tile's value before the loop. Loops are visited inside out: what an inner loop leaves behind is again a uniform step
+// tile's value before the loop. Loops are visited inside out: what an inner loop leaves is again a uniform step
 // of the loop around it.
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/transforms/Passes.h"

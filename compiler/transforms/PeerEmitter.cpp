@@ -33,7 +33,7 @@ static Value load(ImplicitLocOpBuilder &b, Value pointer, bool isVolatile = fals
                         PaddingOptionAttr(), CacheModifier::None, EvictionPolicy::Normal, isVolatile);
 }
 
-// A group does not change while a kernel runs, nor while the launch in front of it does: these loads may be moved and
+// A group does not change while a kernel runs, nor while the launch before it does: these loads may be moved and
 // shared across waits.
 static Value loadInvariant(ImplicitLocOpBuilder &b, Value pointer) {
   Value value = load(b, pointer);

@@ -14,7 +14,7 @@ public:
   virtual ~TileShapes() = default;
   /// A new last axis with an element of each.
   virtual mlir::Value join(Builder &b, mlir::Value first, mlir::Value second) const;
-  /// `axis` and the next one change places.
+  /// `axis` and the next one are swapped.
   virtual mlir::Value exchange(Builder &b, mlir::Value tile, int64_t axis) const;
   virtual mlir::Value reshape(Builder &b, mlir::Value tile, llvm::ArrayRef<int64_t> shape) const;
   /// The type of exchange().

@@ -5,7 +5,7 @@
 
 using namespace heddle::build;
 
-/// `group` rows of tiles are worked on together, so that neighbouring programs share what they read of b.
+/// `group` rows of tiles are worked on together, so that adjacent programs share what they read of b.
 template <int64_t M, int64_t N, int64_t K, int group>
 static Program matmul() {
   return kernel("matmul_f16", {aligned("a"), aligned("b"), aligned("c"), "M", "N", "K", "sam", "sbk", "scm"},

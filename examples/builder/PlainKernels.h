@@ -14,7 +14,7 @@ Numbers numbers(size_t count, uint32_t seed);
 
 Numbers add(const Numbers &x, const Numbers &y);
 
-/// The softmax of the first `columns` numbers of each row; zeros behind them, up to `stride`.
+/// The softmax of the first `columns` numbers of each row; zeros after them, up to `stride`.
 Numbers softmaxOfRows(const Numbers &x, int rows, int columns, int stride);
 
 /// a[M, K] * b[K, N]

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the typed layer of the builder asks of the untyped one: one function an operation, values as opaque handles.
-// Kernels include this; MLIR stays behind it. Every function throws Error{Input} outside of kernel(), and for a value
-// that belongs to another kernel.
+// Kernels include this; they see nothing of MLIR. Every function throws Error{Input} outside of kernel(), and for a
+// value that belongs to another kernel.
 #pragma once
 #include "support/ElementType.h"
 #include <cstdint>

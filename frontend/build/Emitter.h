@@ -72,7 +72,7 @@ public:
   mlir::NamedAttribute i32Attribute(llvm::StringRef name, int32_t value) const;
 
   /// A block that holds what `body` emits, ended by `terminator` with the values that the body yields, which are also
-  /// returned. With `forwardsArguments` the terminator passes the block's arguments behind them (scf.condition).
+  /// returned. With `forwardsArguments` the terminator passes the block's arguments after them (scf.condition).
   llvm::SmallVector<mlir::Value> fillRegion(mlir::Region &region, mlir::TypeRange arguments, const Body &body,
                                             llvm::StringRef terminator, bool forwardsArguments = false) const;
 

@@ -219,7 +219,7 @@ struct LocatedText {
 };
 } // namespace detail
 
-/// Prints the elements of the values from the device, each line behind the prefix.
+/// Prints the elements of the values from the device, each line after the prefix.
 template <class... T>
 void print(detail::LocatedText prefix, const T &...values) {
   static_assert((detail::isTile<T> && ...), "print: after the prefix come values of the kernel");

@@ -24,9 +24,9 @@ public:
   bool adjacent(char character) const { return position < text.size() && text[position] == character; }
   /// The next letters, digits, `_`, `.` and `-`, without moving; empty when there are none.
   std::string_view peekWord();
-  /// The character behind the next word or, without one, the next character.
+  /// The character after the next word or, without one, the next character.
   char peekBehindWord();
-  /// The character behind the next one.
+  /// The character after the next one.
   char peekSecond();
 
   bool accept(std::string_view piece);

@@ -22,7 +22,7 @@ enum class GroupMode {
 
 const char *groupModeName(GroupMode mode); ///< `cross-replica`, ...
 
-/// `replica_groups` as a list, whatever its notation was. Empty: everybody in one group.
+/// `replica_groups` as a list, whatever its notation was. Empty: all in one group.
 struct ReplicaGroups {
   std::vector<std::vector<int64_t>> groups;
   std::string text; ///< as written; empty when the attribute was missing

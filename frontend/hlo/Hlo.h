@@ -32,7 +32,7 @@ struct SliceBounds {
   std::vector<int64_t> starts, limits, strides;
 };
 
-/// Elements added before, behind and between; low and high may be negative.
+/// Elements added before, after and between; low and high may be negative.
 struct PaddedDimension {
   int64_t low = 0, high = 0, interior = 0;
 };

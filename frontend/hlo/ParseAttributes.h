@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The attributes behind an instruction's operands: known ones into their fields, companions kept as text, unknown ones
+// The attributes after an instruction's operands: known ones into their fields, companions kept as text, unknown ones
 // skipped with a warning.
 #pragma once
 #include "frontend/hlo/Cursor.h"

@@ -12,7 +12,7 @@ namespace {
 struct MeshAxis {
   std::string name;
   int64_t size = 1;
-  int64_t stride = 1; ///< devices between two neighbours along the axis
+  int64_t stride = 1; ///< devices between two adjacent ones along the axis
 };
 
 /// A factor of an axis: its coordinate is seen as (pre, size, rest), and this is the middle digit.
@@ -53,7 +53,7 @@ std::vector<int64_t> transposedIota(const std::vector<int64_t> &sizes, const std
   return ids;
 }
 
-/// `[d..]` was read into `sizes`; reads `T(p..)` behind it.
+/// `[d..]` was read into `sizes`; reads `T(p..)` after it.
 std::vector<int64_t> parseTransposedIota(Cursor &cursor, Location location, const std::vector<int64_t> &sizes) {
   std::vector<int64_t> permutation(sizes.size());
   std::iota(permutation.begin(), permutation.end(), 0);
@@ -272,7 +272,7 @@ ReplicaGroups parseReplicaGroups(Cursor &cursor) {
   else
     result.groups = parseMeshGroups(cursor);
   result.text = cursor.slice(begin, cursor.offset());
-  result.text.erase(result.text.find_last_not_of(" \t\r\n") + 1); // looking for `T(` behind an iota
+  result.text.erase(result.text.find_last_not_of(" \t\r\n") + 1); // looking for `T(` after an iota
   return result;
 }
 

@@ -48,7 +48,7 @@ std::vector<int64_t> parseDimensions(Cursor &cursor) {
   return dimensions;
 }
 
-/// A `{` behind a shape may also open the body of a computation; a layout goes on with a digit, `:` or at once `}`.
+/// A `{` after a shape may also open the body of a computation; a layout goes on with a digit, `:` or at once `}`.
 bool standsAtLayout(Cursor &cursor) {
   bool adjacent = cursor.adjacent('{');
   if (cursor.peek() != '{')

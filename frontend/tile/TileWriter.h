@@ -63,8 +63,8 @@ public:
   mlir::Value extend(mlir::Value x, unsigned bits);   ///< zero-extends integers
   mlir::Value truncate(mlir::Value x, unsigned bits); ///< integers
   mlir::Value bitcast(mlir::Value x, mlir::Type element);
-  /// The same tile, of which each thread of a GPU has so many neighbours, or as many as there are for each. `span`: of
-  /// a tile with one dimension, a warp has what it would have if each of its threads had so many.
+  /// The same tile, of which each thread of a GPU has so many contiguous elements, or as many as there are for each.
+  /// `span`: of a tile with one dimension, a warp has what it would have if each of its threads had so many.
   mlir::Value arranged(mlir::Value tile, int64_t neighbours, int64_t span = 0);
   mlir::Value any(mlir::Value bits); ///< whether some element of a tile of i1 holds
 
@@ -78,7 +78,7 @@ public:
   mlir::Value offset(mlir::Value pointer, mlir::Value elements); ///< either may be a scalar beside a tile
   /// `mask` may be null; masked-off elements are zero.
   mlir::Value load(mlir::Value pointer, mlir::Value mask = {}, bool isVolatile = false);
-  /// `streams`: past the caches, for data that nobody reads soon.
+  /// `streams`: past the caches, for data that nothing reads soon.
   void store(mlir::Value pointer, mlir::Value value, mlir::Value mask = {}, bool streams = false);
 
   //===-- Control ------------------------------------------------------------------------------------------------===//

@@ -22,7 +22,7 @@ enum class FrameKind : uint16_t {
   Gather,
   All,
   Failure,
-  // ---- between neighbours ----
+  // ---- between processes ----
   Introduction,
   Data,
   Abort,

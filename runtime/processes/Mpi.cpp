@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Opens MPI's library and tells its binary interface by what is in it. Handles are pointers or integers, which a
-// function takes in the same register; constants are addresses of symbols or numbers. Calls come one at a time, so that
-// MPI_THREAD_SERIALIZED is enough.
+// function receives in the same register; constants are addresses of symbols or numbers. Calls come one at a time, so
+// that MPI_THREAD_SERIALIZED is enough.
 #include "runtime/processes/Mpi.h"
 #include "runtime/processes/Deadline.h"
 #include "runtime/processes/Handshake.h"

@@ -76,7 +76,8 @@ static bool isHostFunctionNext(const SteppedQueue *queue) {
 
 /// One whose turn has come, of whatever stream; the lock is open meanwhile, so that it may wait for other streams and
 /// threads. That it runs on the waiting caller's thread is what makes equal calls equal runs: on another thread it
-/// would run beside the turns, and a program of one thread would no longer know that nobody else can help who is stuck.
+/// would run beside the turns, and a program of one thread would no longer know that no other thread can help when it
+/// is stuck.
 bool SteppedEngine::runHostFunction(Guard &guard) {
   for (size_t i = 0; i < queues.size(); ++i) {
     SteppedQueue &queue = *queues[i];
@@ -109,7 +110,7 @@ bool SteppedEngine::runHostFunction(Guard &guard) {
   return false;
 }
 
-/// For a caller who must not wait, and for whom the function may. One thread is on its way at most: who asks again and
+/// For a caller who must not wait, and for whom the function may. One thread is starting at most: who asks again and
 /// again does not make one each time.
 bool SteppedEngine::startHostFunction() {
   if (starting || std::none_of(queues.begin(), queues.end(), isHostFunctionNext))

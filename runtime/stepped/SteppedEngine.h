@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What drivers have in common whose devices are a program: streams are queues of commands, and nothing runs until
-// somebody waits. Then all queues go on by turns, in the order of their making, until what is waited for has happened,
-// so that equal calls give equal runs. A driver adds its memory and what a launch is.
+// a host thread waits. Then all queues go on by turns, in the order of their making, until what is waited for has
+// happened, so that equal calls give equal runs. A driver adds its memory and what a launch is.
 #pragma once
 #include "runtime/Allocations.h"
 #include <atomic>
@@ -44,7 +44,7 @@ struct SteppedQueue {
   unsigned ordinal = 0;
   std::deque<SteppedCommand> commands;
   std::unique_ptr<SteppedLaunch> running;
-  std::thread::id hostFunction; ///< who runs one, or nobody
+  std::thread::id hostFunction; ///< the thread that runs one, or none
   std::exception_ptr error;     ///< the first
 
   bool runsHostFunction() const { return hostFunction != std::thread::id(); }
@@ -84,21 +84,21 @@ public:
 
 protected:
   /// All launches that run go on for a while; each whose end has come is done then. False when none of them will ever
-  /// go on unless somebody outside does something.
+  /// go on unless another host thread does something.
   virtual bool runLaunches(Guard &guard) = 0;
-  /// How long somebody outside still has when nothing has gone on for `waited` seconds.
+  /// How long other host threads still have when nothing has gone on for `waited` seconds.
   virtual double secondsLeft(double waited) const = 0;
-  /// After runLaunches() was false, and nobody came in time: launches whose time is up are done then, with an error;
-  /// where nobody can come, all of them.
+  /// After runLaunches() was false, and no thread acted in time: launches whose time is up are done then, with an
+  /// error; where none can, all of them.
   virtual void giveUp(double waited) = 0;
   virtual void releaseMemory(uint64_t address) = 0;
   virtual void launchEnded(SteppedQueue &) {}
   virtual void becameIdle() {} ///< nothing is queued or running
 
   bool anyRunning() const;
-  /// Whether nobody but the calling thread could put work into streams.
+  /// Whether only the calling thread could put work into streams.
   bool isAlone();
-  /// Waits until somebody outside did something: true. The lock is open meanwhile; for runLaunches().
+  /// Waits until another host thread did something: true. The lock is open meanwhile; for runLaunches().
   bool waitForArrival(Guard &guard, double seconds);
 
   void keep(Allocation allocation);
@@ -121,7 +121,7 @@ private:
   std::condition_variable changed;                                 ///< commands came, or were run
   bool alone = false;                                              ///< the thread that steps is the only one
   bool stepping = false;                                           ///< some thread runs a turn
-  bool starting = false;                                           ///< a thread for a host function is on its way
+  bool starting = false;                                           ///< a thread for a host function is starting
   std::atomic<int> entering{0};                                    ///< threads that want the lock
   uint64_t arrivals = 0;                                           ///< what others have done up to now
   std::optional<std::chrono::steady_clock::time_point> stuckSince; ///< when nothing went on for the first time

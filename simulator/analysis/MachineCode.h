@@ -8,7 +8,7 @@
 
 namespace heddle::simulator {
 
-/// Instructions first .. end-1 of MachineCode::instructions, entered at the first and left behind the last only.
+/// Instructions first .. end-1 of MachineCode::instructions, entered at the first and left after the last only.
 struct CodeBlock {
   uint32_t first = 0, end = 0;
   std::vector<uint32_t> next; ///< indices of blocks

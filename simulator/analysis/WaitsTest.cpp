@@ -132,7 +132,7 @@ TEST(Waits, MoreThanTheCounterHolds) {
 }
 
 TEST(Waits, AroundALoop) {
-  // Each iteration uses what the one before has loaded: one load may stay under way.
+  // Each iteration uses what the one before has loaded: one load may stay in flight.
   EXPECT_THAT(waitsOf(R"(
     global_load_dword v0, v9, s[0:1]
   loop:

@@ -15,7 +15,7 @@ namespace heddle::simulator {
 enum class Stream : uint8_t {
   Written,      ///< stores into a cache that others may not read: known beyond the workgroup when written back
   WrittenAgent, ///< stores and read-modify-writes done where the device is coherent
-  Everywhere,   ///< stores done where everyone is coherent, and vector loads: nothing of them stays behind
+  Everywhere,   ///< stores done where all is coherent, and vector loads: nothing of them remains
   ScalarRead,   ///< in no order with the others
 };
 inline constexpr unsigned streamCount = 4;

@@ -23,7 +23,7 @@ const char *verbOf(LdsAccess access) {
   __builtin_unreachable();
 }
 
-/// As a thing that somebody does.
+/// As an action.
 const char *nounOf(LdsAccess access) {
   return access == LdsAccess::Load ? "load to LDS" : access == LdsAccess::Atomic ? "atomic operation" : verbOf(access);
 }
@@ -35,7 +35,7 @@ const char *doneBy(LdsAccess access) {
                                        : "overwritten";
 }
 
-/// The wait after which an operation is over that had `later` ones of its counter behind it.
+/// The wait after which an operation is over that had `later` ones of its counter after it.
 std::string waitFor(LdsAccess access, uint32_t later, bool scalarsPending) {
   if (access == LdsAccess::Load)
     return fmt::format("s_waitcnt vmcnt({})", later);

@@ -215,7 +215,7 @@ bool LdsShadow::areAllWritesOver(const LdsOperation &operation, bool reading) co
   return !isOpen;
 }
 
-/// Whether everything that these cells know is over, for whoever asks or for this operation.
+/// Whether everything that these cells know is over, for the caller or for this operation.
 bool LdsShadow::isQuiet(const LdsOperation &operation, size_t cell, size_t count) const {
   bool reading = operation.access == LdsAccess::Read;
   if (!areAllWritesOver(operation, reading) && anyAbove(written, cell, count, operation.floor))

@@ -72,7 +72,7 @@ struct Likelihood {
 WaveTime between(const WaveTime &first, const WaveTime &second);
 /// Of two waves of a workgroup, the first of which was at `first` before the last barrier.
 WaveTime acrossBarrier(const WaveClock &earlier, const WaveTime &first, const WaveClock &later);
-/// The same behind it: how far one is ahead of the other there, if they run alike.
+/// The same after it: how far one is ahead of the other there, if they run alike.
 WaveTime apartSinceBarrier(const WaveClock &earlier, const WaveTime &first, const WaveClock &later);
 
 } // namespace heddle::simulator

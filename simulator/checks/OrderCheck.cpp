@@ -540,7 +540,7 @@ uint32_t OrderCheck::indexOf(const Instruction &instruction) {
 }
 
 void OrderCheck::check(Wave &wave, const MemoryRequest &request, const Stamp &kind) {
-  // A store, and a load that passes the caches by, is done behind whatever the wave has seen.
+  // A store, and a load that passes the caches by, is done after whatever the wave has seen.
   Judge judge(*this, wave, kind.writes || request.scope >= Scope::Agent);
   bool compares = request.kind == RequestKind::Atomic && !doubts.empty() &&
                   request.instruction->mnemonic.find("cmpswap") != std::string::npos;

@@ -7,7 +7,7 @@
 // written back, once s_waitcnt has proved it, and what was stored with sc1, once that is complete; to everyone the same
 // with sc0 sc1. A store or read-modify-write that carries a scope leaves at its address what the wave had published
 // when it issued it (Release), and itself if nothing of its stream was outstanding. A load that finds it there has seen
-// it when it is complete; its plain loads profit only behind buffer_inv of that scope. Reads and writes of the same
+// it when it is complete; its plain loads profit only after buffer_inv of that scope. Reads and writes of the same
 // bytes that this does not order are a race. Source: LLVM's AMDGPU user guide, "Memory Model GFX942".
 #pragma once
 #include "simulator/checks/Findings.h"
@@ -77,8 +77,8 @@ public:
     uint32_t accesses = 0;
     Epochs issued = {}, complete = {};
     Epochs toAgent = {}, toSystem = {}; ///< own accesses that the others know
-    Knowledge known;                    ///< what its plain loads are ordered behind
-    Knowledge seenAgent, seenSystem;    ///< what its other accesses are ordered behind too
+    Knowledge known;                    ///< what its plain loads are ordered after
+    Knowledge seenAgent, seenSystem;    ///< what its other accesses are ordered after too
     Knowledge agent, system;            ///< published: others' accesses that it passes on
     Knowledge all;
     std::vector<Outstanding> outstanding;  ///< in order of issue

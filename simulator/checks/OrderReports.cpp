@@ -144,7 +144,7 @@ void OrderCheck::settleDoubts(uint32_t wave, uint64_t address) {
     ofWave->second.erase(address / 8);
 }
 
-/// Nobody says that the end of a wave or of a kernel writes the scalar cache back.
+/// No manual says that the end of a wave or of a kernel writes the scalar cache back.
 void OrderCheck::reportKeptStores(Wave &wave) {
   for (const ScalarStore &store : wave.checks->order.scalarStores) {
     Site site = Site::of(wave, *store.instruction);
@@ -178,7 +178,7 @@ void OrderCheck::waveEnds(Wave &wave) {
   doubts.erase(ofWave);
 }
 
-/// In words, what would have ordered the first behind the second.
+/// In words, what would have ordered the second after the first.
 std::string OrderCheck::whatIsMissing(const WaveState &state, const Stamp &before, const Stamp &now) const {
   const WaveInfo &first = waves[before.wave], &second = waves[now.wave];
   uint32_t id = Knowledge::idOf(before.wave, Stream(before.stream));

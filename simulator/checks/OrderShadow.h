@@ -26,7 +26,7 @@ struct AccessStamp {
   uint8_t inScalarCache : 1 = 0; ///< a store that later scalar loads of its wave see
 };
 
-/// Says what is ordered before the access under way, and is told what is not.
+/// Says what is ordered before the current access, and is told what is not.
 class AccessJudge {
 public:
   virtual ~AccessJudge() = default;
@@ -102,7 +102,7 @@ private:
     Page *page = nullptr;
   };
   /// What happens to each of a number of cells: the stamps in this order, the first one's bytes at `offset`, each
-  /// other's `step` behind.
+  /// other's `step` after.
   struct Touch {
     AccessStamp stamps[4];
     unsigned count = 1, offset = 0, step = 0;
@@ -113,7 +113,7 @@ private:
     uint8_t place = stampsPerCell;
   };
   struct Relation {
-    bool races = false, isCovered = false; ///< who is ordered behind the new one is ordered behind the old one
+    bool races = false, isCovered = false; ///< who is ordered after the new one is ordered after the old one
   };
 
   bool touchCells(AccessJudge &judge, uint64_t firstCell, unsigned count, Touch &touch);

@@ -30,7 +30,7 @@ public:
     std::unique_ptr<PoisonRegisters> registers;
     PoisonBytes scratch;
     std::shared_ptr<PoisonBytes> lds;   ///< of the workgroup
-    std::vector<CarriedPoison> carried; ///< by requests that are under way
+    std::vector<CarriedPoison> carried; ///< by requests that are in flight
     PoisonOfScc scc;                    ///< of the instruction that executes
   };
 

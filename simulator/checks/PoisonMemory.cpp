@@ -181,7 +181,7 @@ bool PoisonMemory::isClean(Space space) const {
   return (space == Space::Lds && lds.count == 0) || (space == Space::Scratch && scratch.count == 0);
 }
 
-/// Whether all lanes read one buffer all of which somebody has written.
+/// Whether all lanes read one buffer all of which is written.
 bool PoisonMemory::isWrittenBuffer(const MemoryRequest &request) {
   uint64_t lanes = request.inRange[0];
   if (request.space != Space::Global || !lanes)

@@ -30,7 +30,7 @@ struct CarriedPoison {
   PoisonOrigin origin = 0;
 
   bool any() const;
-  /// What the instruction moves between lanes behind its read.
+  /// What the instruction moves between lanes after its read.
   void transpose(const Instruction &instruction);
   uint32_t bitsOf(unsigned word, unsigned lane) const;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Registers while a load into them is under way (Check::RegisterWait), in whatever order the policy lets results land.
+// Registers while a load into them is in flight (Check::RegisterWait), in whatever order the policy lets results land.
 //
 // Sources (addresses, data to store, M0) are read at issue and are free at once. What one in-order queue brings into
 // the same register lands in the order of issue, so that two such loads need no wait between them; neither do two loads
@@ -19,7 +19,7 @@ class RegisterCheck final : public Watcher {
 public:
   /// What it knows of a wave, in WaveChecks.
   struct WaveState {
-    std::vector<const MemoryRequest *> loads; ///< under way, in order of issue
+    std::vector<const MemoryRequest *> loads; ///< in flight, in order of issue
     RegisterSet destinations;                 ///< registers into which any of them goes,
     bool areOld = false;                      ///< and perhaps others, of loads that are over
   };

@@ -58,7 +58,7 @@ bool hasBadSelects(uint32_t first, uint32_t second) {
 }
 
 /// The code of a literal as an operand of an encoding that has 8 bytes without it. These chips have none; the
-/// disassembler looks for it behind the longest instruction of gfx942 and falls over its own message, and believes in
+/// disassembler looks for it after the longest instruction of gfx942 and falls over its own message, and believes in
 /// it on gfx950.
 bool hasLiteralBehindLongEncoding(uint32_t first, uint32_t second) {
   constexpr uint32_t literal = 255;
@@ -95,7 +95,7 @@ bool isRefused(uint32_t first, uint32_t second) {
 bool isRefused(const uint8_t *bytes) {
   uint32_t words[4];
   std::memcpy(words, bytes, sizeof words);
-  constexpr uint32_t scales = 0xd3ac; // of the product behind them: both are one instruction
+  constexpr uint32_t scales = 0xd3ac; // of the product after them: both are one instruction
   return isRefused(words[0], words[1]) || (words[0] >> 16 == scales && isRefused(words[2], words[3]));
 }
 

@@ -58,7 +58,7 @@ std::string_view trim(std::string_view text) {
   return begin == std::string_view::npos ? "" : text.substr(begin, end - begin + 1);
 }
 
-/// `v5`, `v[2:5]` and so on behind their prefix: first register and how many.
+/// `v5`, `v[2:5]` and so on after their prefix: first register and how many.
 bool parseRegisters(std::string_view text, unsigned limit, uint16_t &first, uint8_t &words) {
   int64_t low, high;
   if (text.starts_with("[") && text.ends_with("]")) {

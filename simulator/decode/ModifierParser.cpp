@@ -7,7 +7,7 @@
 namespace heddle::simulator {
 namespace {
 
-/// Reads `value`, the text behind the colon.
+/// Reads `value`, the text after the colon.
 using Reader = bool (*)(std::string_view value, Modifiers &modifiers);
 
 template <auto member>

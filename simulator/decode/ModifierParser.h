@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The words behind an instruction's operands: `offset:16 sc0 row_shr:1`.
+// The words after an instruction's operands: `offset:16 sc0 row_shr:1`.
 #pragma once
 #include "simulator/state/Instruction.h"
 #include <string_view>

@@ -34,7 +34,7 @@ void setRequestValue(MemoryRequest &request, unsigned lane, T value) {
 
 [[noreturn]] void faultMisaligned(uint64_t address, unsigned size, unsigned lane);
 
-/// Whether changing a lane's word would change bytes behind the allocation that it begins in.
+/// Whether changing a lane's word would change bytes past the end of the allocation that it begins in.
 template <Space space, typename T>
 bool changesBehind(Wave &wave, uint64_t address, T old, T changed) {
   if constexpr (sizeof(T) == 4 && (space == Space::Global || space == Space::Flat))
@@ -89,7 +89,7 @@ inline uint8_t *placeInLine(LineChanger &changer, unsigned lane) {
 }
 
 /// `operation(old, data)` is the new value; one of three parameters also gets the value to compare with, which lies in
-/// the words behind the data.
+/// the words after the data.
 template <Space space, typename T, auto operation>
 void sampleAtomic(Wave &wave, MemoryRequest &request) {
   forLanes(request.lanes & ~request.inRange[0], [&](unsigned lane) { setRequestValue(request, lane, T(0)); });

@@ -19,7 +19,7 @@ struct FlatPlaces {
                           atomicReturning = {.destination = 0, .data = 2, .address = 1};
 };
 
-/// Where the base stands: behind the address, or behind the data that follow it.
+/// Where the base stands: after the address, or after the data that follow it.
 const Operand &baseOf(const Instruction &instruction) {
   return instruction.operands[instruction.operandCount - 1];
 }

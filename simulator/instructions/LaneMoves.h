@@ -14,7 +14,7 @@ void swizzle(uint16_t pattern, const uint32_t *data, uint64_t active, Row &resul
 /// The lane that `lane` reads under ds_swizzle.
 unsigned swizzleSourceLane(uint16_t pattern, unsigned lane);
 
-/// v_permlane32_swap (`width` 32) and v_permlane16_swap (16): the upper rows of each pair in `first` change places with
+/// v_permlane32_swap (`width` 32) and v_permlane16_swap (16): the upper rows of each pair in `first` are swapped with
 /// the lower ones in `second`.
 void swapRows(unsigned width, const uint32_t *first, const uint32_t *second, Row &newFirst, Row &newSecond);
 

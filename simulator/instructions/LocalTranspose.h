@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What LDS reads that transpose do between lanes, also for whoever follows what is in their bits.
+// What LDS reads that transpose do between lanes, also for a reader that follows what is in their bits.
 #pragma once
 #include "simulator/memory/MemoryRequest.h"
 #include <string_view>

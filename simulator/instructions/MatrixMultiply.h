@@ -51,9 +51,9 @@ struct OperandPlace {
   unsigned outer, k, block;
 };
 /// What lane `lane` holds as its item number `item`. `outerSize` is m for A and n for B; `run` items of a lane follow
-/// each other along k. 8-bit elements of f8f6f4 lie in runs of 16: only so do they meet 4- and 6-bit ones of the other
-/// operand, which Triton's mixed-precision dot relies on. B of a sparse product lies in runs of 16 bytes: only so are
-/// the row sums of AITER's `fmha_v4_fwd` sums of rows, and AMD's emulator rocjitsu has it so.
+/// each other along k. 8-bit elements of f8f6f4 lie in runs of 16: only so do they line up with 4- and 6-bit ones of
+/// the other operand, which Triton's mixed-precision dot relies on. B of a sparse product lies in runs of 16 bytes:
+/// only so are the row sums of AITER's `fmha_v4_fwd` sums of rows, and AMD's emulator rocjitsu has it so.
 OperandPlace operandPlace(const MatrixShape &shape, unsigned outerSize, unsigned lane, unsigned item, unsigned run);
 
 /// Where an element of C and D lies.

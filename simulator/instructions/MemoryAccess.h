@@ -136,7 +136,7 @@ bool isWhole(const MemoryRequest &request) {
   return whole;
 }
 
-/// What lanes read of global memory through the caches: a line is looked up once for neighbours.
+/// What lanes read of global memory through the caches: a line is looked up once for adjacent lanes.
 class LineReader {
 public:
   LineReader(Wave &wave, const MemoryRequest &request) : wave(wave), request(request) {}
@@ -150,7 +150,7 @@ private:
   uint8_t bytes[lineBytes];
 };
 
-/// What lanes write to it: neighbours go together.
+/// What lanes write to it: adjacent lanes go together.
 class LineWriter {
 public:
   LineWriter(Wave &wave, const MemoryRequest &request) : wave(wave), request(request) {}
@@ -208,7 +208,7 @@ void forCachedPlaces(Wave &wave, const MemoryRequest &request, uint64_t lanes, u
         action(lane, flatBytesAt(wave, lane, address, size, writes));
       else if (writes)
         action(lane, writer.at(address, size));
-      else // nobody writes through it
+      else // nothing writes through it
         action(lane, const_cast<uint8_t *>(reader.at(address, size)));
     });
     writer.flush();

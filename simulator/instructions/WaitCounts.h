@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The immediate of s_waitcnt: how many operations may remain under way. vmcnt is in bits 3:0 and 15:14, lgkmcnt in bits
+// The immediate of s_waitcnt: how many operations may remain in flight. vmcnt is in bits 3:0 and 15:14, lgkmcnt in bits
 // 11:8, expcnt, which compute kernels have no use for, in bits 6:4; a field of ones is no wait. Source: AMD Instinct
 // MI300 (CDNA3) Instruction Set Architecture, SOPP.
 #pragma once

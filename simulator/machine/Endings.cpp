@@ -23,7 +23,7 @@ std::string nameOf(const Wave &wave) {
 KernelError Machine::errorOf(const KernelRun &run, const Wave &running, const Fault &fault) {
   const Wave &wave = fault.wave ? *fault.wave : running;
   const Instruction *instruction = fault.instruction ? fault.instruction : running.current;
-  // The counter is behind the instruction unless the fault is that there is none.
+  // The counter is after the instruction unless the fault is that there is none.
   bool isFetch =
       !fault.instruction &&
       (!instruction || (instruction->pc + instruction->sizeBytes != running.pc && instruction->pc != running.pc));
@@ -46,8 +46,8 @@ KernelRun *Machine::runOf(const Wave &wave) const {
   return nullptr;
 }
 
-/// Ends the kernels whose requests were at fault when the port made them happen, whoever was running; one whose waves
-/// are gone is over already. Whether there were any.
+/// Ends the kernels whose requests were at fault when the port made them happen, whichever wave was running; one whose
+/// waves are gone is over already. Whether there were any.
 bool Machine::endAtFault() {
   bool any = false;
   for (const Fault &fault : port.takeFaults())
@@ -58,9 +58,9 @@ bool Machine::endAtFault() {
   return any;
 }
 
-/// Lets happen what must happen some time: the frozen run, memory is changed by what is on its way, and time passes.
+/// Lets happen what must happen some time: the frozen run, memory is changed by what is in flight, and time passes.
 bool Machine::unblock() {
-  // Before anything else, and again behind each of the others: what arrives, or the time, may matter to it alone.
+  // Before anything else, and again after each of the others: what arrives, or the time, may matter to it alone.
   if (options.schedule == Schedule::Frozen && !hasThawed)
     return hasThawed = thawed = true;
   hasThawed = false;
@@ -90,7 +90,7 @@ bool Machine::unblock() {
   return executed - progressedAt < mostIdleInstructions;
 }
 
-/// The kernel is over; what its waves have under way is forgotten.
+/// The kernel is over; what its waves have in flight is forgotten.
 void Machine::abandon(KernelRun &run, KernelError error) {
   run.ended = true;
   run.error = std::move(error);

@@ -81,7 +81,7 @@ Launch::Launch(AddressSpace &memory, const AmdKernel &kernel, const Geometry &ge
                uint64_t codeBase, bool preloads, uint64_t seed)
     : kernel(kernel), geometry(geometry), memory(memory), entry(codeBase + kernel.entry),
       pattern(firstOfPattern(seed)) {
-  constexpr uint64_t readAhead = 64; // a wide scalar load may reach behind the last argument
+  constexpr uint64_t readAhead = 64; // a wide scalar load may reach past the last argument
   bytes.resize((std::max<uint64_t>(kernel.kernargBytes, bytes.size()) + readAhead) & ~uint64_t(3));
   fillHiddenArguments(bytes);
   queue = allocateOnHost(memory, queueBytes, "queue").base;

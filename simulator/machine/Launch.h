@@ -34,7 +34,7 @@ void checkGeometry(const AmdKernel &kernel, const Chip &chip, const Geometry &ge
 class Launch {
 public:
   /// `arguments` are the bytes of the kernarg segment's explicit part; hidden arguments are filled in here. `codeBase`
-  /// is where the file's address 0 lies. With `preloads` the kernel starts behind the code that loads what was
+  /// is where the file's address 0 lies. With `preloads` the kernel starts after the code that loads what was
   /// preloaded.
   Launch(AddressSpace &memory, const AmdKernel &kernel, const Geometry &geometry, std::string arguments,
          uint64_t codeBase, bool preloads, uint64_t seed);

@@ -69,7 +69,7 @@ Machine::Machine(MemorySystem &system, const RunOptions &given, Watcher *watcher
 }
 
 Machine::~Machine() {
-  for (KernelRun *run : running) // nobody waits for their end any more; the devices have to know it
+  for (KernelRun *run : running) // their end is not waited for any more; the devices have to know it
     system.endKernel(*run->device);
   for (auto &device : system.devices) // their compute units outlive the port's requests
     for (auto &unit : device->units)
@@ -332,7 +332,7 @@ void Machine::giveUp(KernelRun &run) {
   std::erase(running, &run);
 }
 
-/// Takes a workgroup out if it has ended, and nothing of it is under way any more; with `force` that is completed.
+/// Takes a workgroup out if it has ended, and nothing of it is in flight any more; with `force` that is completed.
 bool Machine::retire(KernelRun &run, size_t index, bool force) {
   Workgroup &group = run.residents[index]->group;
   if (group.ended < group.waves.size())
@@ -487,7 +487,7 @@ void Machine::step(Program &program, Wave &wave, uint64_t most) {
     const Instruction &instruction = program.at(wave.pc);
     wave.current = &instruction;
     if constexpr (watched)
-      if (wave.mode & skipMode && !isScalar(instruction)) { // nobody is to see it
+      if (wave.mode & skipMode && !isScalar(instruction)) { // nothing is to see it
         wave.pc += instruction.sizeBytes;
         ++wave.executed;
         continue;
@@ -520,7 +520,7 @@ bool Machine::runWave(KernelRun &run, Wave &wave, uint64_t most) {
   port.startedTicks = executed - before;
   wave.yields = false;
   try {
-    port.disturb(*wave.unit); // what the unit has under way may fault
+    port.disturb(*wave.unit); // what the unit has in flight may fault
     if (port.hasFaults() && endAtFault())
       return true;
     if (options.trace || watcher)

@@ -38,7 +38,7 @@ struct RunOptions {
   unsigned threads = 1;          ///< threads; more than one help where workgroups run each as if alone (Together)
   uint64_t instructionLimit = 0; ///< of all waves since a launch last ended; 0: 4 * 2^30
   uint64_t firstTick = 0;        ///< of the virtual clock
-  /// Waiting for ever is no error of its own: Machine::isStuck() says it, and somebody outside may change memory, begin
+  /// Waiting for ever is no error of its own: Machine::isStuck() says it, and the host may change memory, begin
   /// another kernel, or call giveUp().
   bool patient = false;
   /// Called before time passes because all wait, with the ticks; returns how many may. None: all of them.

@@ -5,7 +5,7 @@
 
 namespace heddle::simulator {
 
-/// A workgroup and what its waves have under way, used again for later workgroups.
+/// A workgroup and what its waves have in flight, used again for later workgroups.
 struct KernelRun::Resident {
   Workgroup group;
   std::vector<PendingRequests> pending;

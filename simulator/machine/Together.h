@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Workgroups of one launch on several threads of the host. Each runs from its begin to its end on memory that nobody
+// Workgroups of one launch on several threads of the host. Each runs from its begin to its end on memory that nothing
 // changes meanwhile; afterwards the machine takes their stores over one after the other, as long as none has read what
 // an earlier one stored. So everything is as if they had run in their order, and what cannot be so runs in its turn:
 // workgroups that wait, change memory by atomic operations, look at the clock, or are at fault.
@@ -23,7 +23,7 @@ public:
   void run(KernelRun &run, size_t count);
   void refresh() { isFresh = false; }
 
-  // Of the workgroup that is `index` behind the first one:
+  // Of the workgroup that is `index` after the first one:
 
   /// Whether it has ended, and has read nothing that those before it have stored.
   bool isGood(size_t index) const;
@@ -48,7 +48,7 @@ private:
   void prepare(Worker &worker, const KernelRun &run);
   void work(Worker &worker);
   void hire(size_t count);
-  void serve(Worker &worker, uint64_t seen); ///< rounds behind `seen`
+  void serve(Worker &worker, uint64_t seen); ///< rounds after `seen`
 
   MemorySystem &system;
   RunOptions options;

@@ -23,7 +23,7 @@ inline constexpr int hostOwner = -1;
 
 struct ReleaseMemory {
   uint64_t front = 0;  ///< bytes of the first line before those that are used
-  bool isOwner = true; ///< else somebody else frees it
+  bool isOwner = true; ///< else its owner frees it
   void operator()(uint8_t *memory) const {
     if (isOwner)
       std::free(memory - front);
@@ -47,8 +47,8 @@ struct Allocation {
   bool writable = true;
   Placement placement = Placement::Normal;
   int owner = 0;                                   ///< the device in whose memory it lies, or hostOwner
-  mutable bool lends = false;                      ///< caches may borrow its bytes while nobody writes them
-  mutable bool lendsLines = false;                 ///< nobody has written any, not even in a cache
+  mutable bool lends = false;                      ///< caches may borrow its bytes while nothing writes them
+  mutable bool lendsLines = false;                 ///< nothing has written any, not even in a cache
   mutable ChangedRange changed;                    ///< by the launches that run, through MemorySystem
   bool initialised = true;                         ///< else reading what no kernel has written is an error
   std::shared_ptr<UnwrittenBytes> unwritten;       ///< null: as `initialised` says
@@ -75,10 +75,10 @@ public:
   /// Zeroed memory at a multiple of 4096. Throws heddle::Error{Environment} when the host has too little.
   Allocation &allocate(uint64_t sizeBytes, const std::string &name);
   /// A range of addresses with gaps around it; place() puts memory into it. What was used once comes again when
-  /// all else was used, so that whoever uses it still hits nothing. Throws heddle::Error{Environment} when none are
+  /// all else was used, so that a stale use hits nothing. Throws heddle::Error{Environment} when none are
   /// left.
   uint64_t reserve(uint64_t sizeBytes);
-  /// The memory behind it is whole lines of 128 bytes.
+  /// Its memory is whole lines of 128 bytes.
   Allocation &place(uint64_t address, uint64_t sizeBytes, const std::string &name);
   void free(uint64_t base);
   /// Becomes a second view of the other's memory, until that allocates or frees any: lookups of two threads need two.
@@ -92,13 +92,13 @@ public:
     return find(address, size, writes);
   }
   /// The memory of a read-modify-write of aligned bytes. Chips have none of fewer than four, so that compilers make one
-  /// of one or two bytes of the word around them, whose last may lie behind an allocation: on a device none ends inside
-  /// a word. Those bytes are 0, and whoever would change them is at fault.
+  /// of one or two bytes of the word around them, whose last may lie past the end of an allocation: on a device none
+  /// ends inside a word. Those bytes are 0, and changing them is a fault.
   uint8_t *toChange(uint64_t address, uint64_t size) {
     const Allocation *allocation = size == 4 ? around(address, true) : nullptr;
     return allocation ? allocation->bytes.get() + (address - allocation->base) : at(address, size, true);
   }
-  /// Which bits of the word at `address` lie behind the allocation that it begins in.
+  /// Which bits of the word at `address` lie past the end of the allocation that it begins in.
   uint32_t bitsBehind(uint64_t address) {
     const Allocation *allocation = around(address, false);
     uint64_t inside = allocation ? allocation->base + allocation->usedBytes() - address : 4;
@@ -121,9 +121,9 @@ public:
 
   /// How many of the bytes hold what nothing has written, as far as a run with Check::Uninitialised knows.
   uint64_t countUnwritten(uint64_t address, uint64_t size) const;
-  /// Somebody else has written all of the allocation.
+  /// The host has written all of the allocation.
   static void setWritten(Allocation &allocation);
-  /// The same of all: something ran that nobody looked at.
+  /// The same of all: something ran that was not looked at.
   void setAllWritten();
   template <typename Action>
   void forEach(Action action) {

@@ -23,7 +23,7 @@ void copyMasked(uint8_t *destination, const uint8_t *source, const ByteMask &mas
     }
 }
 
-/// Eight neighbours have eight slots that are neighbours.
+/// Eight adjacent lines have eight adjacent slots.
 static uint32_t hash(uint64_t address) {
   uint64_t line = address / lineBytes;
   return uint32_t((line / 8) * 0x9e3779b97f4a7c15u >> 32) / 8 * 8 | (line % 8);

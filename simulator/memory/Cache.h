@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A cache that keeps what it has for as long as nobody tells it to let go, and knows byte by byte what is there and
-// what is newer than the memory behind it.
+// A cache that keeps what it has for as long as nothing tells it to let go, and knows byte by byte what is there and
+// what is newer than the memory that it caches.
 #pragma once
 #include "simulator/memory/LentLines.h"
 #include "simulator/memory/LinePool.h"
@@ -116,7 +116,7 @@ public:
       if (CacheLine &line = lines[i]; line.borrows() && line.bytes >= begin && line.bytes < end)
         takeOver(line);
   }
-  /// Gets lines that nobody writes, by their numbers (LentLines). Those of them that it lacked. find() and get() must
+  /// Gets lines that nothing writes, by their numbers (LentLines). Those of them that it lacked. find() and get() must
   /// not be asked for such a line before keepLent() was called for it.
   uint64_t addLent(uint64_t group, uint64_t lines) { return lent.add(group, lines, generation); }
   /// Lines in [address, end), which lie at `bytes`, become lines as others are, and borrow their bytes.

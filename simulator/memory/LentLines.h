@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Which lines a cache has of memory that nobody writes: a bit for each, because their bytes are those of that memory.
+// Which lines a cache has of memory that nothing writes: a bit for each, because their bytes are those of that memory.
 // Most of what kernels read is such memory.
 #pragma once
 #include <bit>

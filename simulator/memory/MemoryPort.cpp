@@ -17,7 +17,7 @@ bool isLocal(const MemoryRequest &request) {
 bool writes(const MemoryRequest &request) {
   return request.kind == RequestKind::Store || request.kind == RequestKind::Atomic;
 }
-/// Whether others may find something else behind it.
+/// Whether others may find something else after it.
 bool changesMemory(const MemoryRequest &request) {
   return writes(request) || request.kind == RequestKind::WriteBack || request.kind == RequestKind::ScalarWriteBack;
 }
@@ -42,8 +42,8 @@ bool hasLdsLanes(const MemoryRequest &request) {
   return false;
 }
 
-/// Whether two requests of a wave may meet in its scratch, which nobody else sees: whole requests stay in order there.
-/// Two flat ones have lines.
+/// Whether two requests of a wave may overlap in its scratch, which no other wave sees: whole requests stay in order
+/// there. Two flat ones have lines.
 bool shareScratch(const MemoryRequest &a, const MemoryRequest &b) {
   return (a.space == Space::Scratch && (b.space == Space::Scratch || b.space == Space::Flat)) ||
          (a.space == Space::Flat && b.space == Space::Scratch);
@@ -85,7 +85,7 @@ void mirrorLanes(MemoryRequest &request) {
     std::reverse(std::begin(request.data[word]), std::end(request.data[word]));
 }
 
-/// Nobody says which of a store's lanes comes last where two write the same bytes: here it is the first.
+/// No manual says which of a store's lanes comes last where two write the same bytes: here it is the first.
 void sampleMirrored(Wave &wave, MemoryRequest &request) {
   bool isRow = std::exchange(request.isRow, false);
   mirrorLanes(request);
@@ -232,7 +232,7 @@ void MemoryPort::issuePending(Wave &wave, MemoryRequest &issued) {
   }
 }
 
-/// What another wave's request does wrong is kept, so that whoever made it happen goes on. False then.
+/// What another wave's request does wrong is kept, so that the wave that made it happen goes on. False then.
 template <typename Action>
 bool MemoryPort::apart(Action action) {
   try {

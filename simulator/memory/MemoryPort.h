@@ -3,7 +3,7 @@
 // a wait forces it. What keeps this from being stronger than the machine:
 //   - requests of one compute unit to the same line are performed in the order of issue, and so are LDS requests of one
 //     wave, and those to its scratch;
-//   - buffer_wbl2 is performed behind all earlier stores of its compute unit, s_dcache_wb behind the scalar ones;
+//   - buffer_wbl2 is performed after all earlier stores of its compute unit, s_dcache_wb after the scalar ones;
 //   - results land in the order of issue, queue by queue.
 #pragma once
 #include "simulator/memory/LinkTraffic.h"
@@ -31,7 +31,7 @@ struct PendingRequest {
   Wave *wave = nullptr;
   bool performed = false, landed = false;
   bool failed = false; ///< it faulted: nothing comes of it any more
-  bool isOld = false;  ///< it was under way at the last call of age()
+  bool isOld = false;  ///< it was in flight at the last call of age()
   unsigned queuesLeft = 1;
   unsigned lineCount = 0; ///< of global memory that it touches
   uint64_t lineBits = 0;  ///< a few bits of each
@@ -50,7 +50,7 @@ struct PortOptions {
   uint64_t seed = 0;
   Watcher *watcher = nullptr;
   Speculation *speculation = nullptr; ///< of the workgroup that runs; its caches play no part
-  LinkTraffic *links = nullptr;       ///< null: nobody counts
+  LinkTraffic *links = nullptr;       ///< null: not counted
 };
 
 class MemoryPort {
@@ -78,23 +78,23 @@ public:
     if (!options.direct)
       completeUntil(wave, vectorCount, localCount);
   }
-  /// Whether the wave has anything under way. A wave that has ended may: nothing waits for its stores.
+  /// Whether the wave has anything in flight. A wave that has ended may: nothing waits for its stores.
   static bool isBusy(const Wave &wave) {
     return !wave.pending->vector.empty() || !wave.pending->local.empty() || !wave.pending->scalar.empty();
   }
-  /// Completes what the wave has under way.
+  /// Completes what the wave has in flight.
   void finish(Wave &wave) { wait(wave, 0, 0); }
-  /// Forgets what the wave has under way: its kernel is over.
+  /// Forgets what the wave has in flight: its kernel is over.
   void abandon(Wave &wave);
   /// Something that may happen to the requests and caches of a unit at any time; only under Policy::Random.
   void disturb(ComputeUnit &unit);
   /// A wave's end. s_endpgm waits for everything, which takes time: stores to global memory may be in flight still for
   /// other waves, but for those that wait for its end, at a barrier or for its workgroup's LDS.
   void endWave(Wave &wave);
-  /// Performs what has been under way since the last call: nothing stays on its way for ever.
+  /// Performs what has been in flight since the last call: nothing stays in flight for ever.
   void age();
-  /// Performs all that is under way: nothing stays on its way for ever. Returns whether anybody may find something else
-  /// now: a load that brings what it brought before is no such thing, and who polls several places has one under way
+  /// Performs all that is in flight: nothing stays in flight for ever. Returns whether a wave may find something else
+  /// now: a load that brings what it brought before is no such thing, and who polls several places has one in flight
   /// whenever it is asked.
   bool performAll();
   /// What requests did wrong that happened though their own wave did not ask for it: its instruction is not the one

@@ -84,7 +84,7 @@ struct MemoryRequest {
   MemoryRequest() {} // the arrays stay uninitialised: a request is filled where it is issued
 };
 
-/// Whether all lanes are active, and each one's address lies `bytes` behind that of the lane before.
+/// Whether all lanes are active, and each one's address lies `bytes` after that of the lane before.
 inline bool isRowOfLanes(const MemoryRequest &request) {
   uint64_t first = request.address[0], differs = 0;
   if (request.lanes != allLanes || !request.bytes || request.isScalar() ||

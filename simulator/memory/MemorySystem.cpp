@@ -445,7 +445,7 @@ uint8_t *MemorySystem::change(ComputeUnit &unit, Scope scope, uint64_t address, 
       agreed->dirty = agreed->dirty & ~mask;
       agreed->valid = agreed->valid & ~mask;
     }
-    writeHome(allocation, device, line, homeLine(allocation, line), {}); // whoever keeps the line hears of it
+    writeHome(allocation, device, line, homeLine(allocation, line), {}); // the cache that keeps the line hears of it
     return homeLine(allocation, line) + offset;
   }
   readAgreed(device, scope, allocation, page, line);

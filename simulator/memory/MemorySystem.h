@@ -53,7 +53,7 @@ struct Device {
   DeviceShape shape;
   std::vector<Cache> l2;                           ///< by XCD
   Cache agreed;                                    ///< what the device agrees on
-  std::vector<std::unique_ptr<ComputeUnit>> units; ///< neighbours are on different XCDs
+  std::vector<std::unique_ptr<ComputeUnit>> units; ///< adjacent workgroups are on different XCDs
   std::vector<ComputeUnit *> usedUnits;            ///< most launches need few
   unsigned runningKernels = 0;
   uint32_t launch = 0; ///< that which begins or ends, for Watcher
@@ -89,7 +89,7 @@ public:
   void writeScalar(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const void *in);
   void write(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size, const void *in);
   /// The bytes where a read-modify-write of `scope` is done, for the caller to read and change at once. Aligned, so
-  /// that they lie in one line; AddressSpace::toChange says which may lie behind an allocation.
+  /// that they lie in one line; AddressSpace::toChange says which may lie past the end of an allocation.
   uint8_t *change(ComputeUnit &unit, Scope scope, uint64_t address, unsigned size) {
     return change(unit, scope, address, size, {});
   }
@@ -106,7 +106,7 @@ public:
   /// Something that caches may do at any time, or nothing.
   void disturb(ComputeUnit &unit, std::mt19937_64 &random);
 
-  /// Between these nobody writes memory but by the functions here, so that caches need no copies of what does not
+  /// Between these nothing writes memory but by the functions here, so that caches need no copies of what does not
   /// change. No kernel runs at either.
   void beginLending();
   void endLending();
@@ -142,7 +142,7 @@ private:
   const uint8_t *readAgreed(Device &device, Scope scope, const Allocation &allocation, PageType page, uint64_t line);
   void writeLine(ComputeUnit &unit, Scope scope, const Allocation &allocation, uint64_t address, unsigned size,
                  const uint8_t *in);
-  /// Behind the vector cache.
+  /// After the vector cache.
   void writeThroughL2(ComputeUnit &unit, Scope scope, const Allocation &allocation, uint64_t address, unsigned size,
                       const uint8_t *in);
   void cleanScalar(ComputeUnit &unit, CacheLine &line);

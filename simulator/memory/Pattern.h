@@ -14,7 +14,7 @@ inline uint32_t firstOfPattern(uint64_t seed) {
 /// Every word another value, the same in each run: what reads them shows itself. `bytes` need not be whole words.
 inline void fillPattern(void *destination, uint64_t bytes, uint32_t pattern) {
   char *at = static_cast<char *>(destination);
-  for (; bytes >= 4; bytes -= 4, at += 4, pattern += 0x9e3779b1u) // sums are cheaper than products
+  for (; bytes >= 4; bytes -= 4, at += 4, pattern += 0x9e3779b1u) // sums cost less than products
     std::memcpy(at, &pattern, 4);
   std::memcpy(at, &pattern, bytes);
 }

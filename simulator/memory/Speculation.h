@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a workgroup reads and writes while others run beside it, each as if it were alone: its stores are kept apart,
-// and where it read and wrote is noted, so that afterwards somebody can tell whether it has seen what it would have
+// and where it read and wrote is noted, so that afterwards one can tell whether it has seen what it would have
 // seen in its turn.
 #pragma once
 #include "simulator/memory/AddressSpace.h"
@@ -11,7 +11,7 @@ namespace heddle::simulator {
 
 class Speculation {
 public:
-  /// Of a workgroup. `memory` is a view of that of all, which nobody changes while the workgroup runs.
+  /// Of a workgroup. `memory` is a view of that of all, which nothing changes while the workgroup runs.
   void begin(AddressSpace &memory);
   void read(uint64_t address, unsigned size, void *out);
   void write(uint64_t address, unsigned size, const void *in);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Which bytes of an allocation hold what nothing has written. Kept by PoisonCheck. Most kernels write a buffer whole
-// blocks at a time, so that a block has a flag for each of its bytes only when these differ: what nobody looks at is
+// blocks at a time, so that a block has a flag for each of its bytes only when these differ: what is not looked at is
 // memory that is never touched.
 #pragma once
 #include "simulator/state/ReportLine.h"

@@ -26,7 +26,7 @@ public:
   /// All its waves have ended.
   virtual void groupEnds(Workgroup &) {}
   virtual void waveEnds(Wave &) {}
-  /// Before and after every instruction. `wave.current` is it, `wave.pc` already behind it.
+  /// Before and after every instruction. `wave.current` is it, `wave.pc` already after it.
   virtual void beforeInstruction(Wave &, const Instruction &) {}
   virtual void afterInstruction(Wave &, const Instruction &) {}
 
@@ -42,7 +42,7 @@ public:
 
   /// All waves that have not ended are at the barrier; `someEnded` when others of the group have ended.
   virtual void barrierOpens(Workgroup &, bool /*someEnded*/) {}
-  /// A launch begins or ends on a device: everything before is visible to everything behind.
+  /// A launch begins or ends on a device: everything before is visible to everything after.
   virtual void kernelBegins(Device &) {}
   virtual void kernelEnds(Device &) {}
 

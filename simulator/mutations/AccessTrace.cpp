@@ -73,7 +73,7 @@ void AccessTrace::add(const Wave &wave, uint64_t value) {
   mix(waves[wave.number], value);
 }
 
-/// What steers the order of things counts too.
+/// What steers the schedule counts too.
 void AccessTrace::beforeInstruction(Wave &wave, const Instruction &instruction) {
   if (instruction.mnemonic == "s_waitcnt" || instruction.mnemonic == "s_barrier" || instruction.mnemonic == "s_endpgm")
     add(wave, instruction.pc);

@@ -198,7 +198,7 @@ Order GroupLog::withWait(uint64_t pc, WaitCounts weaker) {
   return order;
 }
 
-/// Whether the request may be under way until step `to`, where it was over at `from`.
+/// Whether the request may be in flight until step `to`, where it was over at `from`.
 bool GroupLog::isFree(size_t number, const LoggedRequest &request, uint32_t from, uint32_t to) {
   const LoggedWave &wave = waves[number];
   if (request.hasResult && usesResult(wave, request, from, to))
@@ -208,7 +208,7 @@ bool GroupLog::isFree(size_t number, const LoggedRequest &request, uint32_t from
   return request.isEmpty() || isFreeInMemory(wave, request, from, to);
 }
 
-/// Of global memory little is known: the wave may compute meanwhile, and load and store what nobody hands over. Plain
+/// Of global memory little is known: the wave may compute meanwhile, and load and store what no flag hands over. Plain
 /// accesses need no earlier one to be over, which is kept in order where it is of the same line, nor a store or a
 /// write-back that others learn of.
 bool GroupLog::isFreeInMemory(const LoggedWave &wave, const LoggedRequest &request, uint32_t from, uint32_t to) const {
@@ -259,7 +259,7 @@ bool GroupLog::isFreeInLds(size_t number, const LoggedRequest &request, uint32_t
 
 // ---- Barriers ----
 
-/// Whether all waves meet at the same barriers, up to their ends.
+/// Whether all waves wait at the same barriers, up to their ends.
 bool GroupLog::areAllAlike() const {
   const LoggedWave &first = waves.front();
   return std::all_of(waves.begin(), waves.end(), [&](const LoggedWave &wave) {

@@ -32,7 +32,7 @@ struct LoggedRequest {
   bool isGlobal() const { return queues & (MemoryRequest::Vector | MemoryRequest::Scalar) && space != Space::Scratch; }
   bool writesLds() const { return kind != RequestKind::Load; }
   bool writesGlobal() const { return kind == RequestKind::Store || kind == RequestKind::Atomic; }
-  /// A load or store that tells nobody anything, and learns nothing from others.
+  /// A load or store that tells others nothing, and learns nothing from others.
   bool isPlain() const {
     return (kind == RequestKind::Load || kind == RequestKind::Store) && space == Space::Global &&
            scope == Scope::Wave && queues == MemoryRequest::Vector;
@@ -55,13 +55,13 @@ struct LoggedWave {
   std::vector<LoggedRequest> requests; ///< in the order of their steps
   std::vector<uint32_t> barriers;      ///< steps
 
-  /// The requests of the steps behind `from` up to `to`.
+  /// The requests of the steps after `from` up to `to`.
   std::span<const LoggedRequest> between(uint32_t from, uint32_t to) const;
 };
 
 /// What a wait or a barrier did for a workgroup.
 enum class Order : uint8_t {
-  Idle,   ///< nothing was under way that it would have waited for
+  Idle,   ///< nothing was in flight that it would have waited for
   Free,   ///< it waited, and nothing depended on that
   Needed, ///< something did, or that could not be told
 };

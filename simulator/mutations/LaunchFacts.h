@@ -27,7 +27,7 @@ enum class LaunchReason : uint8_t {
   NothingDepends,  ///< on a wait
   NotShared,       ///< what a barrier lies between
   NothingStored,   ///< that buffer_wbl2 would write back
-  NothingRead,     ///< behind buffer_inv
+  NothingRead,     ///< after buffer_inv
   Uncached,        ///< the pages are in no L2
   SystemScope,     ///< of all accesses, so that pages mean nothing
 };
@@ -50,7 +50,7 @@ private:
   struct Group {
     std::unique_ptr<GroupLog> log;
     bool stored[4] = {};          ///< by scope
-    std::set<size_t> invalidated; ///< sites whose buffer_inv lies behind
+    std::set<size_t> invalidated; ///< sites whose buffer_inv comes later
   };
   void judgeOrder(size_t index, GroupLog &log);
   void noteStore(Wave &wave, const MemoryRequest &request);
@@ -66,7 +66,7 @@ private:
   std::map<uint64_t, std::vector<size_t>> atPc; ///< sites, by address in the file
   std::map<const Workgroup *, Group> groups;    ///< that are alive
   std::map<const Device *, std::array<bool, 4>> stored;
-  std::map<const Wave *, std::set<size_t>> taken; ///< removed cache operations that may be under way
+  std::map<const Wave *, std::set<size_t>> taken; ///< removed cache operations that may be in flight
 };
 
 } // namespace heddle::simulator

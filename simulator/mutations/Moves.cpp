@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Instructions that change places. Waits and cache operations have no operands, so that no register minds where they
+// Instructions that are swapped. Waits and cache operations have no operands, so that no register minds where they
 // stand; of two loads it is asked.
 #include "simulator/checks/RegisterUse.h"
 #include "simulator/instructions/WaitCounts.h"
@@ -39,7 +39,7 @@ bool isLoad(const Instruction &instruction) {
   return startsWithAny(instruction.mnemonic, {"global_load", "flat_load", "buffer_load"});
 }
 
-/// One that a count in `s_waitcnt` lets go in its turn, and that nobody else is to see in an order.
+/// One that a count in `s_waitcnt` lets go in its turn, and that no other wave is to see in an order.
 bool isPlainLoad(const Instruction &instruction) {
   bool isVector = startsWithAny(instruction.mnemonic, {"global_load", "buffer_load", "scratch_load"}),
        isLds = startsWithAny(instruction.mnemonic, {"ds_read"});
@@ -64,7 +64,7 @@ bool areIndependentLoads(const Instruction &first, const Instruction &last) {
   return !ofLast.all.meets(firstWritten) && !ofFirst.all.meets(lastWritten);
 }
 
-/// The last instruction goes before the first, or the first behind the last; those between them stay in their order.
+/// The last instruction goes before the first, or the first after the last; those between them stay in their order.
 struct MoveRule {
   MutationKind kind;
   bool (*begins)(const Instruction &instruction);

@@ -73,7 +73,7 @@ std::string bytesOf(uint64_t word, uint32_t sizeBytes) {
   return bytes;
 }
 
-/// One dword where there was an instruction of `sizeBytes`, and nothing behind it.
+/// One dword where there was an instruction of `sizeBytes`, and nothing after it.
 std::string paddedBytes(uint32_t dword, uint32_t sizeBytes) {
   std::string bytes = bytesOf(dword, 4);
   while (bytes.size() < sizeBytes)
@@ -138,7 +138,7 @@ void MutationMaker::addScopes(const Instruction &instruction, std::vector<Patch>
 }
 
 /// Whether nothing reads SCC before it is written again, whatever way is taken from `first` on. What cannot be seen
-/// counts as reading: what lies outside the code or behind jumps to computed addresses, and what is too far.
+/// counts as reading: what lies outside the code or after jumps to computed addresses, and what is too far.
 bool MutationMaker::isSccDead(std::span<const uint8_t> code, size_t first) {
   constexpr size_t most = 1024; // instructions
   std::vector<size_t> left = {first};

@@ -85,7 +85,7 @@ TEST(Mutations, Masks) {
               ElementsAre("mask-removed: s_mov_b64 s[4:5], exec"));
   EXPECT_THAT(mutantsOf("s_mov_b64 s[4:5], vcc"), IsEmpty());
   EXPECT_THAT(mutantsOf("s_and_b64 exec, exec, vcc\ns_endpgm"), ElementsAre("mask-removed: s_nop 0"));
-  // It writes SCC, too: only where nobody reads that.
+  // It writes SCC, too: only where nothing reads that.
   EXPECT_THAT(mutantsOf("s_and_b64 exec, exec, vcc\ns_cbranch_scc1 1\ns_endpgm\ns_endpgm"), IsEmpty());
   EXPECT_THAT(mutantsOf("s_and_b64 s[4:5], exec, vcc\ns_endpgm"), IsEmpty());
   EXPECT_THAT(mutantsOf("s_and_b64 exec, s[6:7], s[4:5]\ns_endpgm"), IsEmpty());
@@ -98,7 +98,7 @@ TEST(Mutations, LdsBase) {
   EXPECT_THAT(mutantsOf("s_add_i32 m0, s3, 0x1000"), ElementsAre("m0-moved: s_add_i32 m0, s3, 0x1100"));
   EXPECT_THAT(mutantsOf("s_add_i32 m0, s3, 16"), ElementsAre("m0-moved: s_add_i32 m0, s3, 64"));
   EXPECT_THAT(mutantsOf("s_add_i32 m0, s3, 64"), ElementsAre("m0-moved: s_add_i32 m0, s3, 32"));
-  // Another instruction writes SCC too: only where nobody reads that.
+  // Another instruction writes SCC too: only where nothing reads that.
   EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_endpgm"), ElementsAre("m0-moved: s_add_u32 m0, s3, 64"));
   EXPECT_THAT(mutantsOf("s_mov_b32 m0, s3\ns_cmp_eq_u32 s0, s1\ns_cbranch_scc1 1"),
               ElementsAre("m0-moved: s_add_u32 m0, s3, 64"));
@@ -122,7 +122,7 @@ TEST(Mutations, LdsBase) {
   EXPECT_THAT(mutantsOf("s_mov_b32 s2, s3\ns_endpgm"), IsEmpty());
 }
 
-/// Those of the first line that make instructions change places; their bytes are decoded again.
+/// Those of the first line that swap instructions; their bytes are decoded again.
 std::vector<std::string> movesOf(const std::string &text) {
   std::vector<uint8_t> code = assemble("gfx942", text);
   uint32_t size = 0;

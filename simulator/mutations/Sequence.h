@@ -18,7 +18,7 @@ inline bool loadsToLds(const Instruction &instruction) {
   return instruction.modifiers.lds || instruction.mnemonic.find("_load_lds_") != std::string::npos;
 }
 
-/// Whether anything but what stands behind it may be next.
+/// Whether anything but what stands after it may be next.
 inline bool jumps(const Instruction &instruction) {
   return startsWithAny(instruction.mnemonic, {"s_branch", "s_cbranch_", "s_setpc", "s_swappc", "s_call", "s_rfe"});
 }

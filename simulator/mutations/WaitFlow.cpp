@@ -30,7 +30,7 @@ bool letsOthersGoOn(const Instruction &instruction) {
   return isRequest(instruction) || instruction.mnemonic == "s_barrier" || instruction.mnemonic == "s_endpgm";
 }
 
-/// Where nobody can say what comes next, or which registers an instruction means.
+/// Where it cannot be said what comes next, or which registers an instruction means.
 bool isOpaque(const Instruction &instruction) {
   return !Decoder::isKnown(instruction) || skipEffectOf(instruction) == SkipEffect::MaySet ||
          startsWithAny(instruction.mnemonic, {"s_setpc", "s_swappc", "s_call", "s_rfe", "s_trap", "s_set_gpr_idx",
@@ -130,7 +130,7 @@ void WaitFlow::step(const Place &place, Pending &pending) {
   }
 }
 
-/// Until nothing new may be under way anywhere.
+/// Until nothing new may be in flight anywhere.
 void WaitFlow::follow(const std::vector<uint64_t> &entries) {
   std::set<uint64_t> left(entries.begin(), entries.end()), reached = left;
   while (!left.empty()) {
@@ -151,7 +151,7 @@ void WaitFlow::follow(const std::vector<uint64_t> &entries) {
 }
 
 /// Whether on every way from the wait on, before any operation, barrier or end, and before any register is touched that
-/// may be on its way, there is a wait that demands as much.
+/// may be in flight, there is a wait that demands as much.
 bool WaitFlow::isDemandedAgain(uint64_t pc, WaitCounts now, WaitCounts weaker) const {
   struct Want {
     uint64_t pc;
@@ -185,8 +185,8 @@ bool WaitFlow::isDemandedAgain(uint64_t pc, WaitCounts now, WaitCounts weaker) c
 bool WaitFlow::maySwapLoads(uint64_t pc) const {
   struct State {
     uint64_t pc;
-    unsigned newer; ///< operations behind both, in their counter
-    bool isSplit;   ///< a wait has let go of the first one alone: in the other order, that one is under way still
+    unsigned newer; ///< operations after both, in their counter
+    bool isSplit;   ///< a wait has let go of the first one alone: in the other order, that one is in flight still
     auto operator<=>(const State &) const = default;
   };
   auto found = places.find(pc);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What waits wait for, read off a kernel's machine code: which operations may be under way at each instruction, on all
+// What waits wait for, read off a kernel's machine code: which operations may be in flight at each instruction, on all
 // ways that lead there. It says of some changes of a wait that no launch at all can tell them apart.
 #pragma once
 #include "simulator/checks/RegisterUse.h"
@@ -14,8 +14,8 @@ namespace heddle::simulator {
 
 /// Why a wait may demand less.
 enum class WaitReason : uint8_t {
-  None,            ///< it may not, or nobody knows
-  NothingUnderWay, ///< no more can be under way than it lets go on, whatever way leads there
+  None,            ///< it may not, or it is not known
+  NothingUnderWay, ///< no more can be in flight than it lets go on, whatever way leads there
   DemandedAgain,   ///< on every way from it another wait demands as much before anything depends on it
 };
 
@@ -28,13 +28,13 @@ public:
   /// Why the wait at `pc`, which demands `now`, may demand no more than `weaker`. Of code that jumps to computed
   /// addresses or addresses registers relatively nothing is known.
   WaitReason reasonToWeaken(uint64_t pc, WaitCounts now, WaitCounts weaker) const;
-  /// Whether the load at `pc` and the one behind it, which need nothing of each other, may change places: on every way,
+  /// Whether the load at `pc` and the one after it, which need nothing of each other, may be swapped: on every way,
   /// each wait lets go of both or of none, or before a wait lets go of both nothing touches what the first one brings,
   /// and nothing lets others change what it reads: no operation, barrier or end.
   bool maySwapLoads(uint64_t pc) const;
 
 private:
-  /// What may be under way: at most so many operations, and the registers that they may bring.
+  /// What may be in flight: at most so many operations, and the registers that they may bring.
   struct Pending {
     unsigned vector = 0, local = 0;
     std::bitset<512> vectorRows, localRows;

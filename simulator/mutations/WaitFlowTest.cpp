@@ -79,7 +79,7 @@ const std::string globalLoads = "global_load_dword v1, v[8:9], off\nglobal_load_
                   ldsLoads = "ds_read_b32 v1, v8\nds_read_b32 v2, v9\n",
                   loadsToLds = "global_load_lds_dword v[8:9], off\nglobal_load_lds_dword v[8:9], off offset:1024\n";
 
-/// Of two loads, into v1 and v2 or to LDS, with `behind` behind them.
+/// Of two loads, into v1 and v2 or to LDS, with `behind` after them.
 bool maySwap(const std::string &behind, const std::string &loads = globalLoads) {
   std::vector<uint8_t> code = assemble("gfx942", loads + behind);
   constexpr uint64_t base = 0x1000;
@@ -117,7 +117,7 @@ TEST(WaitFlow, LoadsThatMayChangePlaces) {
   // On one of two ways.
   EXPECT_FALSE(maySwap("s_cbranch_scc0 2\n" + vector0 + end + vector1 + useFirst + vector0 + end));
   EXPECT_FALSE(maySwap("s_cbranch_scc0 2\n" + third + vector1 + useFirst + vector0 + end)) << "with one more, or not";
-  // More than a counter counts, and a way that nobody knows.
+  // More than a counter counts, and a way that is not known.
   std::string many = "s_nop 0\n";
   for (unsigned i = 0; i < 61; ++i)
     many += third;

@@ -100,7 +100,7 @@ uint32_t encodeFloatStochastic(const FloatFormat &format, double value, uint32_t
 /// The values of all codes of a format of 8 bits or fewer; codes beyond its width repeat.
 const std::array<float, 256> &decodeTable(const FloatFormat &format);
 
-/// The next state of the generator behind stochastic conversions of many elements, and of v_prng_b32.
+/// The next state of the generator of stochastic conversions of many elements, and of v_prng_b32.
 constexpr uint32_t nextRandom(uint32_t state) {
   return (state << 1) ^ (state & 0x80000000u ? 0xC5u : 0u); // CDNA 4 manual, V_PRNG_B32: a 32-bit LFSR
 }

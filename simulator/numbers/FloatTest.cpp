@@ -136,7 +136,7 @@ TEST(Division, IsExactForAllOperands) {
   checkDivision<double>();
 }
 
-/// Quotients that are powers of two or their neighbours, down to the denormals; mantissas of ones, near which
+/// Quotients that are powers of two or next to them, down to the denormals; mantissas of ones, near which
 /// reciprocals are near ties, among the denominators.
 template <typename T>
 void checkQuotientsAround(int exponent) {

@@ -8,7 +8,7 @@
 namespace heddle::simulator {
 
 enum class Check : uint8_t {
-  RegisterWait,    ///< a register is read or written while a load into it is under way
+  RegisterWait,    ///< a register is read or written while a load into it is in flight
   LdsRace,         ///< LDS accesses of two waves, or of a load to LDS and anything, that nothing orders
   GlobalRace,      ///< accesses of two waves to global memory that nothing orders at the scope of both
   NarrowScope,     ///< atomic accesses of two waves, of a scope that does not hold both

@@ -10,7 +10,7 @@ struct Wave;
 struct Instruction;
 struct InstructionRow;
 
-/// Executes an instruction for a whole wave. Wave::pc already points behind it; branches overwrite it.
+/// Executes an instruction for a whole wave. Wave::pc already points after it; branches overwrite it.
 using Execute = void (*)(Wave &wave, const Instruction &instruction);
 
 /// Data-parallel primitive: where each lane reads its first source.
@@ -44,7 +44,7 @@ struct Sdwa {
   Unused unused = Unused::Pad;
 };
 
-/// Everything that the text says behind the operands. Fields that an instruction lacks keep their defaults.
+/// Everything that the text says after the operands. Fields that an instruction lacks keep their defaults.
 struct Modifiers {
   bool clamp = false;
   uint8_t outputModifier = 0;                              ///< 1: mul:2, 2: mul:4, 3: div:2

@@ -243,7 +243,7 @@ void probe::addWork(std::vector<Trial> &trials, const Gpu &g) {
                     }});
 }
 
-/// Work of two streams, of which the first has its part behind the kernel that spins: does it block the second's?
+/// Work of two streams, of which the first has its part after the kernel that spins: does it block the second's?
 void probe::addQueues(std::vector<Trial> &trials, const Gpu &g) {
   auto &t = things;
   auto pin = [] { cu("cuMemHostAlloc", &t.host, 8 * mega, 1u); };

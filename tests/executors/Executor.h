@@ -36,7 +36,7 @@ struct DeviceOptions {
 std::unique_ptr<Executor> makeDeviceExecutor(const std::string &device, DeviceOptions options = {});
 
 struct ThreadsOptions {
-  bool optimised = true;              ///< the code behind LLVM's optimiser; else that before it
+  bool optimised = true;              ///< the code after LLVM's optimiser; else that before it
   bool predicated = false;            ///< the code that becomes PTX, with accesses in inline assembly
   bool cooperative = false;           ///< every program instance lives at once
   int warps = 4;                      ///< of a block

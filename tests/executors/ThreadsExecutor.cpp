@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The sm_90 target without a GPU: compiles the text up to PTX, takes the LLVM IR of one thread that the compilation had
-// on its way, and runs it in the thread interpreter.
+// in flight, and runs it in the thread interpreter.
 #include "compiler/pipeline/Compile.h"
 #include "runtime/LaunchReport.h"
 #include "support/Error.h"

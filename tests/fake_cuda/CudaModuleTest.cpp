@@ -341,14 +341,14 @@ TEST_F(CudaModuleTest, SmallLaunchesThatWaitThemselvesMayStartEarly) {
   for (bool cooperative : {false, true}) {
     EXPECT_TRUE(early(2, 2, cooperative));
     EXPECT_FALSE(early(2, 3, cooperative));
-    EXPECT_EQ(early(3, 2, cooperative), !cooperative); // the first waits for nobody, or perhaps for other devices
+    EXPECT_EQ(early(3, 2, cooperative), !cooperative); // the first does not wait, or perhaps for other devices
   }
   ::setenv("HEDDLE_CUDA_DEPENDENT_LAUNCH", "off", 1);
   EXPECT_FALSE(early(2, 2, false));
   ::unsetenv("HEDDLE_CUDA_DEPENDENT_LAUNCH");
 }
 
-// What is captured says nothing of what runs in front of the next launch, nor does a graph.
+// What is captured says nothing of what runs before the next launch, nor does a graph.
 TEST_F(CudaModuleTest, ACaptureHasAPredecessorOfItsOwn) {
   Package package = emptyPackage();
   package.dependentLaunch = true;
@@ -358,13 +358,13 @@ TEST_F(CudaModuleTest, ACaptureHasAPredecessorOfItsOwn) {
   };
   launch(1);
   stream->record(device->createEvent());
-  launch(1); // behind an event
+  launch(1); // after an event
   launch(3);
   stream->beginCapture();
   launch(1);
   launch(1);
   auto graph = stream->endCapture();
-  launch(1); // behind the one of three blocks
+  launch(1); // after the one of three blocks
   stream->launch(*graph);
   launch(1);
   launch(1);

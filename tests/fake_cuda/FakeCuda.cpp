@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A libcuda for machines without a GPU: the entry points of CudaApi.h on host memory. Work runs when it is enqueued, or
-// when somebody waits; it can be told to fail (FakeCuda.h, or FAKE_CUDA_FAIL=symbol:result in the environment, with
-// FAKE_CUDA_DEVICES, FAKE_CUDA_CAPABILITY=80, FAKE_CUDA_PEERS=0 and FAKE_CUDA_PTX=1, to load text). Here devices,
+// when a host thread waits; it can be told to fail (FakeCuda.h, or FAKE_CUDA_FAIL=symbol:result in the environment,
+// with FAKE_CUDA_DEVICES, FAKE_CUDA_CAPABILITY=80, FAKE_CUDA_PEERS=0 and FAKE_CUDA_PTX=1, to load text). Here devices,
 // contexts, memory, streams and events, as far as they are not those of FakeGpuEntries.h; code and launches in
 // FakeModules.cpp, memory of several processes in FakeSharing.cpp.
 #include "tests/fake_cuda/FakeCudaState.h"

@@ -23,7 +23,7 @@ struct FakeGpu {
   int version; ///< as the library counts
   int devices = 2;
   bool peers = true;
-  bool hold = false; ///< enqueued work waits for somebody to synchronize; on simulated devices it always does
+  bool hold = false; ///< enqueued work waits for a host thread to synchronize; on simulated devices it always does
 
   struct Failure {
     int call;   ///< the first is 1

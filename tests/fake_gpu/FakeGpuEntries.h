@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The entry points that are the same in the fake libcuda and in the fake libamdhip64. One source of each includes this,
-// behind the header of its own state: handles, `state()`, ENTER and `enqueue` are that fake's.
+// after the header of its own state: handles, `state()`, ENTER and `enqueue` are that fake's.
 #pragma once
 #include "tests/fake_gpu/FakeGpuState.h"
 #include <cstdlib>

@@ -218,7 +218,7 @@ TEST_F(GpuStreamTest, EveryFailingCallIsNamed) {
   };
   for (const auto &[symbol, action] : cases) {
     expectFailureNamed(symbol, action);
-    stream->synchronize(); // or the last case would leave host calls that nobody may free
+    stream->synchronize(); // or the last case would leave host calls that nothing may free
   }
   for (const char *symbol : vendor.loadingCalls)
     expectFailureNamed(symbol, [&] { device->loadModule(vendor.anotherKernel); });

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A libamdhip64 for machines without a GPU: the entry points of HipApi.h on simulated devices, which execute the code
-// objects that they are given. Work runs when somebody waits, or asks again and again. It can be told to fail
+// objects that they are given. Work runs when a host thread waits, or asks again and again. It can be told to fail
 // (FakeHip.h, or FAKE_HIP_FAIL=symbol:result in the environment, with FAKE_HIP_DEVICES, FAKE_HIP_ARCHITECTURE=gfx950
 // and FAKE_HIP_PEERS=0). Here devices, memory, streams and events, as far as they are not those of FakeGpuEntries.h;
 // code in FakeModules.cpp.

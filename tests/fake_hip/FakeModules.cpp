@@ -11,7 +11,7 @@
 namespace heddle::fake {
 namespace {
 
-/// HIP is given an address alone: the file reaches to the end of its section table, or of a section behind it.
+/// HIP is given an address alone: the file reaches to the end of its section table, or of a section after it.
 std::string fileAt(const void *image) {
   const auto *start = static_cast<const char *>(image);
   Elf64_Ehdr header;

@@ -76,7 +76,7 @@ void Generator::addScalarArithmetic() {
     a = integerBinary(a, b);
   else if (auto result = floatBinary(a, b))
     a = *result;
-  if (random.chance(50)) // spread over a tile
+  if (random.chance(50)) // broadcast to a tile
     keep(splat(a.value, commonShape()), a.facts);
 }
 

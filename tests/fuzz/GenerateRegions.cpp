@@ -212,7 +212,7 @@ void Generator::addRecurrenceScan() {
   keep(scan.getResult()[1], anything(element));
 }
 
-// Per pair of neighbours or per element, with a branch inside.
+// Per pair of contiguous elements or per element, with a branch inside.
 void Generator::addMapElementwise() {
   auto a = chooseTile([](Type type) { return type.isInteger() && !type.isInteger(1); });
   if (!a)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Time is counted in stages: stage s of iteration k is at k * stages + s for the group ahead, and one later for the
-// group behind. Accesses of different warps are ordered when they are two stages apart.
+// following group. Accesses of different warps are ordered when they are two stages apart.
 #include "tests/gluon_programs/PipelinePlacement.h"
 #include <algorithm>
 #include <limits>

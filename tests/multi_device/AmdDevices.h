@@ -12,7 +12,7 @@ inline std::vector<std::shared_ptr<Device>> amdDevices(const std::string &chip, 
   return openDevices("sim:" + chip, firstOrdinals(ranks));
 }
 
-/// The order of things from the next launch on that runs alone, and the checks; as the environment found it afterwards.
+/// The schedule from the next launch on that runs alone, and the checks; as the environment found it afterwards.
 class SimulatedOrder {
 public:
   SimulatedOrder(const std::string &policy, const std::string &schedule, uint64_t seed,

@@ -36,7 +36,7 @@ protected:
   const std::string chip = GetParam().chip;
   const int ranks = GetParam().ranks;
 
-  /// Several rounds of several tiles, the last of them cut, two calls one behind the other, in every order; some in
+  /// Several rounds of several tiles, the last of them cut, two calls one after the other, in every order; some in
   /// place.
   void expectRightInEveryOrder(Communicator &group, const Algorithm &algorithm, CollectiveKind kind, ElementType type,
                                PacketForm packets = PacketForm::LL) {

@@ -15,7 +15,7 @@ inline Collective makeCollective(CollectiveKind kind, int ranks, int64_t outer, 
   Collective collective;
   collective.kind = kind, collective.type = type, collective.reduction = reduction;
   collective.ranks = ranks, collective.outer = outer, collective.inner = inner;
-  if (kind == CollectiveKind::Permute) // everybody to the next one, and nobody to rank 0
+  if (kind == CollectiveKind::Permute) // each rank to the next one, and none to rank 0
     for (int rank = 0; rank < ranks; ++rank)
       collective.sources.push_back(rank - 1);
   return collective;

@@ -269,7 +269,7 @@ TEST(Collectives, OneInboxServesAllSizes) {
   }
 }
 
-/// A call and one whose input is what the first has made, one right behind the other; the last rank comes late.
+/// A call and one whose input is what the first has made, one right after the other; the last rank comes late.
 void expectChainRight(Communicator &communicator, const Plan &first, const Plan &second, uint64_t seed) {
   struct Arrays {
     Buffer input, between, output;

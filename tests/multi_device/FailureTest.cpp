@@ -110,7 +110,7 @@ Plan lamportPlan(int ranks) {
   return makePlan(makeCollective(CollectiveKind::AllReduce, ranks, 1, 40), chipUnderTest(), options);
 }
 
-// Nobody takes an earlier call's packets for those of a later one: who has missed some sends nothing any more.
+// No rank takes an earlier call's packets for those of a later one: who has missed some sends nothing any more.
 TEST(Failures, PacketsWithoutFlagsOfALaterCall) {
   HEDDLE_WANTS_DEVICES(3);
   HEDDLE_WANTS_REAL_TIME();
@@ -163,7 +163,7 @@ TEST(Failures, ARankThatIsTooLate) {
   expectTheDevicesWork({0, 1, 2});
 }
 
-// What the failed call told the late rank stays as it is, though the others have more calls queued behind: so it gets
+// What the failed call told the late rank stays as it is, though the others have more calls queued after it: so it gets
 // through that call, and misses them in the next one.
 TEST(Failures, ARankThatIsTooLateForTwoCalls) {
   HEDDLE_WANTS_DEVICES(3);
@@ -304,7 +304,7 @@ TEST(Failures, AGroupThatGoesWhileARankWaits) {
   expectTheDevicesWork({0, 1, 2});
 }
 
-// Nobody frees the memory of a group that another rank's kernel still uses.
+// Nothing frees the memory of a group that another rank's kernel still uses.
 TEST(Failures, AGroupThatGoesAfterTheStreamOfARankFailed) {
   HEDDLE_WANTS_DEVICES(3);
   for (int time = 0; time < 20; ++time) {
@@ -330,7 +330,7 @@ TEST(Failures, AbortEndsEveryWait) {
   expectContains(report, "rank 2 " + place(2) + " was aborted while waiting");
 }
 
-// Otherwise it would depend on the moment whether a launch behind it meets the others.
+// Otherwise it would depend on the moment whether a launch after it still finds the others.
 TEST(Failures, AnAbortedGroupRunsNothingAnyMore) {
   HEDDLE_WANTS_DEVICES(2);
   Communicator communicator(openDevices({0, 1}), deadline(forEver));

@@ -193,7 +193,7 @@ TEST(Groups, TwoOnTheSameDevicesInDifferentOrders) {
   }
 }
 
-/// Of each rank two arrays one after the other: its own, and what the others take for it, as far behind it as the
+/// Of each rank two arrays one after the other: its own, and what the others take for it, as far after it as the
 /// window's addresses are shifted.
 TEST(Groups, OperandsOfOthersInWindowsAreTranslated) {
   HEDDLE_WANTS_DEVICES(3);

@@ -20,7 +20,7 @@ struct RandomCase {
   bool threads = false; ///< each rank launches from a thread of its own
 };
 
-/// The kernel is the same for eight neighbouring seeds, because making one takes longer than running it; all else
+/// The kernel is the same for eight adjacent seeds, because making one takes longer than running it; all else
 /// differs.
 RandomCase randomCase(uint64_t seed);
 

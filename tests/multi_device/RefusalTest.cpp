@@ -76,7 +76,7 @@ TEST(Refusals, PacketsOfLamportsForm) {
             "a tile has 16 words of 8 bytes for 128 threads");
 }
 
-// Nobody asks: then the plan takes the form that it can.
+// No form is asked for: then the plan takes the form that it can.
 TEST(Refusals, PacketsAreOfTheFormThatCanBe) {
   auto form = [](ElementType type, const PlanOptions &options) {
     return makePlan(makeCollective(CollectiveKind::AllReduce, 2, 1, 500, type), hostChip, options).packets;
@@ -128,7 +128,7 @@ TEST(Refusals, Groups) {
   EXPECT_EQ(errorOf(ErrorClass::Input, [&] { communicator.prepare(empty); }), "a plan for 3 ranks in a group of 2");
 }
 
-// Nobody has launched anything: the group goes on.
+// No rank has launched anything: the group goes on.
 TEST(Refusals, RanksAndOperationsThatAGroupDoesNotHave) {
   Communicator communicator(openDevices("host", {0, 1}));
   CheckedRun run(communicator, makePlan(makeCollective(CollectiveKind::AllReduce, 2, 1, 8), hostChip), 1);

@@ -49,7 +49,7 @@ inline std::vector<std::shared_ptr<Device>> openDevices(const std::vector<int> &
   return openDevices(driverName(), ordinals);
 }
 
-/// Whether the devices are a program that runs while somebody waits for them.
+/// Whether the devices are a program that runs while a host thread waits for them.
 inline bool runWhenWaitedFor() {
   std::string driver = driverName();
   return driver == "threads" || driver.starts_with("sim:") ||

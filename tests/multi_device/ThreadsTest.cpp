@@ -32,7 +32,7 @@ struct ThreadsDevices : ::testing::Test {
   ~ThreadsDevices() override { threads::setCodeChange(nullptr); }
 };
 
-// Sizes without divisor, several rounds, or for Lamport's packets several tiles; several calls one behind the other
+// Sizes without divisor, several rounds, or for Lamport's packets several tiles; several calls one after the other
 // without waiting.
 void expectRightByTurns(const Algorithm *algorithm, int ranks, ElementType type, threads::Policy policy, uint64_t seed,
                         const Placement &placement, PacketForm packets = PacketForm::LL) {
@@ -175,7 +175,7 @@ threads::CodeChange each(Change change) {
   };
 }
 
-// Signals that order nothing let every algorithm with a barrier read what nobody has published.
+// Signals that order nothing let every algorithm with a barrier read what no rank has published.
 TEST_F(ThreadsDevices, SignalsThatOrderNothingAreFound) {
   for (const Algorithm *algorithm : allAlgorithms()) {
     if (algorithm->barriers == 0)
@@ -215,14 +215,14 @@ TEST_F(ThreadsDevices, MeaningsThatDoNotCome) {
     for (llvm::Instruction *instruction : found)
       instruction->eraseFromParent();
   };
-  // The first call has no such words; of the second one somebody misses the other's.
+  // The first call has no such words; of the second one a thread misses the other's.
   std::string findings = findingsAfter(plan, leaveOut, threads::Policy::RoundRobin);
   expectContains(findings, "launch 2: rank ");
   expectContains(findings, " waited ");
 }
 
 /// The barriers of the block that lie next to the signals in the text: the last one before the first release, or the
-/// two behind the last acquire (each is an or over the threads, of whether somebody was missing).
+/// two after the last acquire (each is an or over the threads, of whether a peer was missing).
 void eraseBarriers(llvm::Module &module, bool inFront) {
   std::vector<llvm::Instruction *> before, after;
   bool signalled = false;
@@ -248,7 +248,7 @@ void eraseBarriers(llvm::Module &module, bool inFront) {
   }
 }
 
-// Without the barrier in front, threads publish what others have not stored yet; without those behind, threads read
+// Without the barrier before, threads publish what others have not stored yet; without those after, threads read
 // what another one has waited for.
 TEST_F(ThreadsDevices, SignalsWithoutTheBarriersAroundThem) {
   for (const Algorithm *algorithm : {&oneShotPull, &gatherPush, &permutePull}) {
@@ -267,7 +267,7 @@ TEST_F(ThreadsDevices, ARankThatNeverComes) {
   threads::setSchedule(threads::Policy::Random, 1);
   for (const Algorithm *algorithm : {&oneShotPackets, &twoShotPull, &gatherDirectPush}) {
     Communicator::Options options;
-    options.deadlineSeconds = 3600; // of the devices' clock, which runs ahead when all wait
+    options.deadlineSeconds = 3600; // of the devices' clock, which jumps forward when all wait
     Communicator communicator(threadsDevices(3), options);
     Plan plan =
         makePlan(makeCollective(algorithm->kinds[0], 3, 1, 100), threads::threadsChip(), small(algorithm, 1, 1));

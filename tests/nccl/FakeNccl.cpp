@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A libnccl.so.2 for real processes without a GPU: its ranks meet in a file that all map, and every collective is done
+// A libnccl.so.2 for real processes without a GPU: its ranks share a file that all map, and every collective is done
 // when its call, or the end of its group, returns. Memory of devices is memory of the host, as with the fake libcuda.
 // It reduces f32 and i32. Waits end after 30 seconds, and when the communicator is aborted. A call with the handle of a
 // communicator that has ended ends the process with 99. FAKE_NCCL_SILENT: all-gathers on streams of the fake libcuda
@@ -151,7 +151,7 @@ std::vector<float> &factors() {
   return *all;
 }
 
-/// Takes in the input of the next rank; the first is `isFirst`.
+/// Folds the input of the next rank; the first is `isFirst`.
 template <typename Number>
 void reduceTo(void *result, const void *more, size_t bytes, int reduction, bool isFirst) {
   for (size_t i = 0; i < bytes / sizeof(Number); ++i) {

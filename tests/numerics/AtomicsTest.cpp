@@ -105,8 +105,8 @@ TEST_P(Atomics, float_sums_under_contention) {
   }
 }
 
-// Neighbours, by one mask for each sixteen: which are updated together, and which is which. Old values and sums with
-// every special value at either place; what lies beside the mask stays.
+// Contiguous elements, by one mask for each sixteen: which are updated together, and which is which. Old values and
+// sums with every special value at either place; what lies beside the mask stays.
 TEST(AtomicPairs, neighbouring_halves_are_added_as_alone) {
   const int32_t count = 2000;
   for (const PlainFormat &format : {plainF16, plainBF16}) {

@@ -214,7 +214,7 @@ TEST(Barriers, matmul_f16) {
 
 TEST(Barriers, attention_causal) {
   auto x = numbers(256 * 64, 8);
-  // The one behind the loop frees its ring, where the result's conversion lies.
+  // The one after the loop frees its ring, where the result's conversion lies.
   expectCorpus(4, "attention_causal", {4, 1},
                {floatsAs(formatF16, x), floatsAs(formatF16, x), floatsAs(formatF16, x), zeros<uint16_t>(256 * 64),
                 scalarI32(256), scalarF32(0.125f)});

@@ -198,7 +198,7 @@ TEST_P(Debug, a_failed_assert_ends_its_program) {
       ASSERT_EQ(values[program * 512 + i], 4 - program) << "program " << program << ", element " << i;
 }
 
-// Within a map each element has its own way; its program ends behind it.
+// Within a map each element has its own way; its program ends after it.
 TEST_P(Debug, asserts_in_maps) {
   std::vector<Argument> arguments{zeros<int32_t>(128), scalarI32(100)};
   auto run = [&] {

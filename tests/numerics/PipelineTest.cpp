@@ -50,7 +50,7 @@ std::string pointers(const std::string &name, const std::string &element, int ro
                      name, element, rows, columns, rowStride, columnStride);
 }
 
-/// In the loop: %rows (tile of i32), entries of the table at %t behind its pages, times 16.
+/// In the loop: %rows (tile of i32), entries of the table at %t after its pages, times 16.
 std::string rowsText(const Loop &loop) {
   return fmt::format(R"(
     %at_row = tt.splat %i : i32 -> tensor<{0}xi32>
@@ -210,7 +210,7 @@ Case caseOf(const Loop &loop, int iterations, int kept) {
            scalarI32(iterations), scalarI32(kept), bufferOf(table)}};
 }
 
-/// By groups of four warps where the tile is large enough.
+/// By warp-group MMA where the tile is large enough.
 void checkWarpGroups(const Loop &loop, int warps, int iterations, int kept = depth,
                      const std::string &warpPipelines = "auto") {
   SCOPED_TRACE(fmt::format("{} {}x{}x{}, a along k {}, b along k {}, transposed {}, {} warps", loop.element, loop.m,
@@ -273,7 +273,7 @@ TEST(Pipeline, masks_and_carried_addresses) {
     }
 }
 
-// Loaded one iteration before the copies that need them, and not behind the last entry.
+// Loaded one iteration before the copies that need them, and not after the last entry.
 TEST(Pipeline, indices_of_tiles_and_rows_are_loaded) {
   for (bool gathersRows : {false, true})
     for (int iterations : {0, 1, 4}) {

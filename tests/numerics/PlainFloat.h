@@ -56,7 +56,7 @@ struct PlainFormat {
         (valueOf(middle) <= magnitude ? low : high) = middle;
       }
       double below = magnitude - valueOf(low),
-             above = valueOf(high) - magnitude; // exact: neighbours within a factor of 2
+             above = valueOf(high) - magnitude; // exact: numbers within a factor of 2
       code = below < above ? low : above < below ? high : low % 2 == 0 ? low : high;
       if (magnitude == valueOf(low))
         code = low;

@@ -13,7 +13,7 @@ static std::vector<int32_t> ascending(int count) {
   return values;
 }
 
-// Fewer elements than a block has threads, on their way to another layout.
+// Fewer elements than a block has threads, converted to another layout.
 TEST(Programs, a_join_of_a_small_tile) {
   expectAsReference("%x: !tt.ptr<i32>, %o: !tt.ptr<i32>", R"(
   %i = tt.make_range {end = 32 : i32, start = 0 : i32} : tensor<32xi32>
@@ -147,7 +147,7 @@ TEST(Programs, blocks_pass_tiles) {
                     {bufferOf(ascending(64)), zeros<int32_t>(64), bufferOf(std::vector<int32_t>{7})});
 }
 
-// A loop that loads ahead for itself carries what it loaded, on AMD's chips in words.
+// A loop that prefetches by itself carries what it loaded, on AMD's chips in words.
 template <typename Element>
 static void expectCarried(const std::string &type) {
   std::vector<Element> values;

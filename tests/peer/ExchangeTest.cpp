@@ -9,7 +9,7 @@ using namespace heddle::peertest;
 namespace {
 
 // Each round a block tells the others two numbers made of round, rank and block, and reads theirs; a barrier lets the
-// slots be used again. `out[block]` counts wrong words and failed meetings.
+// slots be used again. `out[block]` counts wrong words and failed barriers.
 const char *const roundsKernel = R"(
 module {
   tt.func public @rounds(%group: !tt.ptr<i64>, %signals: !tt.ptr<i64>, %slots: !tt.ptr<i64>, %out: !tt.ptr<i64>,

@@ -100,7 +100,7 @@ TEST(Failure, TheFirstRecordStays) {
   }
   EXPECT_EQ(meeting.ranks.error(0).expected, 1u);
   EXPECT_EQ(meeting.ranks.error(0).tag, 101u);
-  // A rank with a record waits for nobody any more. Without it a barrier that everybody comes to works again.
+  // A rank with a record waits no more. Without it a barrier that all ranks come to works again.
   meeting.ranks.error(0) = {};
   for (int rank : {0, 1})
     meeting.start(rank, 3, 103);

@@ -48,7 +48,7 @@ RandomModule ModuleGenerator::run() {
   int64_t wanted = random.between(2, 12); // with their operands 3 to 20 and more
   for (int64_t tries = 0, written = 0; tries < 200 && written < wanted; ++tries)
     written += anything();
-  // The last value, some that nobody reads, and now and then one that is read.
+  // The last value, some that nothing reads, and now and then one that is read.
   std::vector<bool> isRead(entry.computation.lines.size());
   for (const Line &line : entry.computation.lines)
     for (int operand : line.operands)

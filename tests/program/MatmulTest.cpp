@@ -74,7 +74,7 @@ Inputs inputsOf(const hlo::Module &module, uint64_t seed) {
   return inputs;
 }
 
-/// Runs twice: what the first run left behind must not matter. `launches`: expected of one run; 0: not looked at.
+/// Runs twice: what the first run left must not matter. `launches`: expected of one run; 0: not looked at.
 Results runWith(const hlo::Module &module, const Inputs &inputs, MatmulFusion matmuls, size_t launches) {
   ProgramOptions options;
   options.matmuls = matmuls;

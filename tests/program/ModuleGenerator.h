@@ -12,7 +12,7 @@ using hlo::DType;
 using hlo::Shape;
 using Dimensions = std::vector<int64_t>;
 
-/// The relative distance of neighbouring numbers of a type, halved.
+/// The relative distance of adjacent numbers of a type, halved.
 double roundoff(DType type);
 double largestOf(DType type);
 std::string listOf(const Dimensions &numbers);

@@ -410,7 +410,7 @@ ArrayBytes arrayOf(hlo::DType type, const std::vector<int64_t> &dimensions, cons
   return {hlo::Shape::array(type, dimensions), bytesOf(values)};
 }
 
-// One element that all share is read like any other only where the array has it: here it lies 2 GB behind.
+// One element that all share is read like any other only where the array has it: here it lies 2 GB further on.
 TEST(Program, ASharedElementOutsideAnArrayIsNotRead) {
   const std::vector<float> few = {1, 2, 3, 4};
   std::string head = "HloModule m\nENTRY e {\n p = f32[4] parameter(0)\n i = s32[] parameter(1)\n"

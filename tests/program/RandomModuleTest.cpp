@@ -27,7 +27,7 @@ TEST(RandomModules, AnOperationMistakenForAnotherIsFound) {
     ++tried;
     found += differenceOf(module, wrong).empty() ? 0 : 1;
   }
-  EXPECT_GE(found, 2); // elsewhere it is in code whose result nobody reads, or compares equal values
+  EXPECT_GE(found, 2); // elsewhere it is in code whose result nothing reads, or compares equal values
 }
 
 TEST(RandomModules, ASeedIsAlwaysTheSameModule) {

@@ -54,7 +54,7 @@ TEST(RowKernel, OnTheThreadsOfAGpu) {
   ASSERT_EQ(parts.steps.size(), 1u);
   const Step &step = parts.steps.front();
   EXPECT_EQ(step.columns, 600);
-  EXPECT_EQ(step.kept.size(), 3u); // the squares are nobody's
+  EXPECT_EQ(step.kept.size(), 3u); // nothing reads the squares
   StepKernel kernel = makeKernel(*graph, parts, step, sm90Chip);
   EXPECT_EQ(kernel.blocks, 3);
 

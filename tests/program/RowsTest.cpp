@@ -173,7 +173,7 @@ TEST(Rows, OneRowWithoutADimension) {
         1, 2);
 }
 
-// What fills the tile behind a row changes nothing.
+// What fills the tile after a row changes nothing.
 TEST(Rows, EveryReduction) {
   for (const char *type : {"s32", "u8", "s64", "f32"}) {
     std::string t = type, results = "t", shapes = t + "[3,37]";

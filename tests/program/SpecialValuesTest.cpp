@@ -180,7 +180,8 @@ TEST(SpecialValues, FloatsToEveryType) {
     }
   for (DType from : floatingTypes) {
     std::vector<double> numbers = specialNumbers(from);
-    // The largest of each 8-bit format, the tie above it, and neighbours of both; steps and ties of their denormals.
+    // The largest of each 8-bit format, the tie above it, and the numbers next to both; steps and ties of their
+    // denormals.
     for (double edge : {448.0,   464.0, 15.5,   15.75,   30.0,    31.0,    6.0,     0x1p-3,  0x3p-4,  57344.0, 61440.0,
                         240.0,   248.0, 0x1p-9, 0x1p-10, 0x3p-10, 0x1p-16, 0x1p-17, 0x3p-17, 0x1p-11, 0x1p-18, 0x3p-18,
                         0x3p-11, 128.0, 256.0,  32768.0, 65536.0, 0x1p31,  0x1p32,  0x1p63,  0x1p64})

@@ -86,7 +86,7 @@ static Results atomicStore(Program &program, Operation *, const Inputs &in) {
   return {};
 }
 
-// Nobody else runs, so waiting cannot change the answer.
+// No other program runs, so waiting cannot change the answer.
 static Results poll(Program &program, Operation *op, const Inputs &in) {
   return {buildTile(op->getResult(0).getType(), [&](int64_t i) -> uint64_t {
     bool arrived = readElement(program, in[0].bits[i], in[1].type) == in[1].bits[i];

@@ -81,7 +81,7 @@ static Results scan(Program &program, Operation *op, const Inputs &in) {
   return results;
 }
 
-// `pack` neighbours at a time: arguments grouped by operand, values by result.
+// `pack` contiguous elements at a time: arguments grouped by operand, values by result.
 static Results mapElementwise(Program &program, Operation *op, const Inputs &in) {
   auto map = cast<heddle::triton::MapElementwiseOp>(op);
   int64_t pack = map.getPack();

@@ -9,7 +9,7 @@
 namespace heddle::simulator {
 namespace {
 
-/// The operands in the text, without the modifiers behind the last.
+/// The operands in the text, without the modifiers after the last.
 std::vector<std::string> operandTexts(const std::string &text) {
   std::vector<std::string> pieces(1);
   int depth = 0;

@@ -116,7 +116,7 @@ TEST(Caches, ReadModifyWritesBeginFromWhatOthersStoreAtHome) {
     return value;
   };
   EXPECT_EQ(add(5), 5u);
-  EXPECT_EQ(add(2), 7u); // which nobody else has yet
+  EXPECT_EQ(add(2), 7u); // which no other cache has yet
   system.writeBack(own, Scope::System);
   uint32_t theirs = 100;
   system.write(other, Scope::System, buffer.base, 4, &theirs);
@@ -143,7 +143,7 @@ uint32_t readWithoutCopy(MemorySystem &system, ComputeUnit &unit, Scope scope, u
   return value;
 }
 
-/// A copy and what is borrowed until it changes are the same to whoever reads.
+/// A copy and what is borrowed until it changes are the same to a reader.
 TEST(Caches, ReadTheSameWhetherTheyCopyOrBorrow) {
   MemorySystem copying, borrowing;
   std::vector<Allocation *> buffers[2];

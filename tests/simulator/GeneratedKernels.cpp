@@ -81,7 +81,7 @@ public:
       compare("icmp", relation, type);
   }
 
-  /// Constants that instructions hold in their source field, and others that stand behind them; alike and different in
+  /// Constants that instructions hold in their source field, and others that stand after them; alike and different in
   /// the elements of a vector.
   void constants(const KernelType &type) {
     bool isFloat = type.isFloat();
@@ -151,7 +151,7 @@ public:
       GeneratedKernel &kernel = call(name, type, 1);
       kernel.inputs = std::string(name).starts_with("log") ? Inputs::Positive : Inputs::Small;
       bool isWave = std::string(name) == "sin" || std::string(name) == "cos";
-      if (isWave) // the angle is turned into revolutions in the type itself
+      if (isWave) // the angle is converted to revolutions in the type itself
         kernel.unit = type.element == "half" ? 16 : 2;
       kernel.tolerance = type.element == "bfloat" ? 0x1p-6 : type.element == "half" ? 0x1p-8 : 0x1p-16;
     }

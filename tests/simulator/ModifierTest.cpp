@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What stands behind the operands: negation, clamp, omod, op_sel, packed selections, SDWA, DPP, and what MODE does.
+// What stands after the operands: negation, clamp, omod, op_sel, packed selections, SDWA, DPP, and what MODE does.
 #include "simulator/decode/TestAssembler.h"
 #include "simulator/instructions/LaneModifiers.h"
 #include "simulator/numbers/FloatFormats.h"

@@ -58,7 +58,7 @@ const char *const storeAndGoOn = "global_store_dword v[4:5], v0, off\nagain:\ns_
 const char *const releaseAWord = "v_mov_b32 v6, 77\nglobal_store_dword v[2:3], v6, off\nbuffer_wbl2 sc1\n"
                                  "s_waitcnt vmcnt(0)\nv_mov_b32 v6, 78\nglobal_store_dword v[2:3], v6, off";
 
-/// The release of the second performs the store of the first, which nobody has waited for.
+/// The release of the second performs the store of the first, which no wave has waited for.
 TEST_F(SideBySide, AFaultIsThatOfTheKernelWhoseRequestItWas) {
   options.policy = Policy::Latest;
   auto first = prepare("first", storeAndGoOn), second = prepare("second", releaseAWord);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Every wave that can go on gets its turn, and what is on its way arrives, before much time passes: two devices that
-// send each other flags and never wait for their stores, in every order of things.
+// Every wave that can go on gets its turn, and what is in flight arrives, before much time passes: two devices that
+// send each other flags and never wait for their stores, under every schedule.
 #include "tests/simulator/checks/AssembledKernel.h"
 #include "tests/simulator/checks/LdsTable.h"
 #include <functional>
@@ -15,7 +15,7 @@ std::string send(int flag) {
   return fmt::format("v_mov_b32 v11, 7\nglobal_store_dword v[2:3], v11, off offset:{} sc0 sc1\n", 256 * flag);
 }
 
-/// Loads `places` flags from `flag` on again and again, and looks at the first: the others are on their way meanwhile.
+/// Loads `places` flags from `flag` on again and again, and looks at the first: the others are in flight meanwhile.
 std::string await(int flag, int places) {
   std::string text = fmt::format("poll_{}:\n", flag);
   for (int place = 0; place < places; ++place)
@@ -51,7 +51,7 @@ void expectBothEnd(const std::vector<std::string> &programs, SimulationOptions o
   EXPECT_EQ(kernel.word(64 * 15), 7u);
 }
 
-/// Whenever nothing goes on, a load of theirs is under way.
+/// Whenever nothing goes on, a load of theirs is in flight.
 TEST(Turns, WhoPollsTwoPlacesDoesNotKeepTheFrozenAway) {
   auto programs = flagsToAndFro([](int flag) { return await(flag, 2); });
   forEachRun([&](const SimulationOptions &options) { expectBothEnd(programs, options); });
@@ -72,7 +72,7 @@ TEST(Turns, TimeDoesNotPassTheFrozenBy) {
   forEachRun([&](const SimulationOptions &options) { expectBothEnd(programs, options); });
 }
 
-/// Nobody sends anything: time passes although loads are under way, or who polls two places never gives up.
+/// No device sends anything: time passes although loads are in flight, or who polls two places never gives up.
 TEST(Turns, TimePassesForThoseWhoPollSeveralPlaces) {
   auto poll = [](int flag) {
     std::string text = awaitInTime(flag);
@@ -81,7 +81,7 @@ TEST(Turns, TimePassesForThoseWhoPollSeveralPlaces) {
   };
   AssembledKernel kernel({poll(1), poll(2) + send(15)}, WavesOf::System);
   forEachRun([&](const SimulationOptions &options) {
-    if (options.schedule == Schedule::Random) // hardly ever nobody has a turn that comes
+    if (options.schedule == Schedule::Random) // hardly ever has none a turn that comes
       return;
     SCOPED_TRACE(describe(options));
     std::optional<Error> error = kernel.run(options).error;

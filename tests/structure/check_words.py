@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Holds what users read to the words of the CUDA, HIP, Triton, LLVM and NCCL manuals: the table has words that are retired,
 each with what is written instead. Looked at are the Markdown, the texts in quotes of the sources (messages and help), the
-comments and descriptions that become documentation, and the names of files, flags and public functions."""
+comments of C++ files, the descriptions that become documentation, and the names of files, flags and public functions."""
 import re
 
 import tree
@@ -35,6 +35,9 @@ STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"')
 PUBLIC = ("include/heddle.h",)
 NAMED = ("docs/", "tools/", "api/", "include/", "python/heddle/", "examples/", "collectives/algorithms/")  # users see these files' names
 FOREIGN = ("tests/", "examples/", "bench/", "python/tests/")
+COMMENT = re.compile(r'(?:[^"]|"(?:[^"\\]|\\.)*")*?(//.*)')
+CODE = re.compile(r"`[^`]*`|\bNeighbours\b")  # names in comments, a class among them
+NOT_READ_YET = ("compiler/lowering/tile_to_simt/", "compiler/lowering/ttg_to_simt/", "compiler/lowering/nvptx/")  # comments
 NOT_READ = ("tests/structure/check_words.py", "tests/structure/test_checks.py")
 
 
@@ -43,6 +46,11 @@ def texts(path, text):
     name = path.rsplit("/", 1)[-1]
     documents = path.endswith((".md", ".td")) or path in PUBLIC or path == "dev"
     strings = name.endswith((".cpp", ".h")) and "Test" not in name
+    if name.endswith((".cpp", ".h")) and not path.startswith(NOT_READ_YET):
+        for number, line in enumerate(text.splitlines(), 1):
+            match = COMMENT.match(line)
+            if match:
+                yield number, CODE.sub("", match[1])
     if path.startswith(FOREIGN) and not path.endswith(".md"):
         return
     for number, line in enumerate(text.splitlines(), 1):

@@ -236,7 +236,12 @@ class Words(Checks):
         self.check("compiler/a/A.cpp", LICENCE + 'fail("Nobody reads this");\n', "A.cpp:3: error: 'Nobody' is a retired word")
 
     def test_what_is_no_message(self):
-        self.check("compiler/a/A.cpp", LICENCE + "int nobody; // nobody\n")
+        self.check("compiler/a/A.cpp", LICENCE + "int nobody; // `nobody` is told, Neighbours hear of it\n")
+
+    def test_comment(self):
+        self.check("compiler/a/A.cpp", LICENCE + 'f("//"); // stands behind the store\n', "A.cpp:3: error: 'behind' is a retired word")
+        self.check("tests/a/ATest.cpp", LICENCE + "// nobody waits\n", "ATest.cpp:3: error: 'nobody' is a retired word")
+        self.check("compiler/lowering/nvptx/A.cpp", LICENCE + "// nobody waits\n")
 
     def test_what_a_wait_waits_for(self):
         self.check("docs/page.md", "# A page\n\nThis wait waits for nothing.\n")

@@ -4,7 +4,7 @@
 //
 // The rules are those of PTX's memory consistency model: a release that an acquire reads from orders what came before
 // it, and what its thread knows of others; a barrier of a block orders its threads; a relaxed access orders nothing,
-// but a relaxed store comes behind the end of its stream's earlier kernels and copies, which is a release; two strong
+// but a relaxed store comes after the end of its stream's earlier kernels and copies, which is a release; two strong
 // accesses whose scopes reach each other do not race.
 #pragma once
 #include "tests/thread_interpreter/Program.h"

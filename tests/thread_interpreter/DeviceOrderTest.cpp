@@ -9,7 +9,7 @@ namespace {
 /// Rank 0 stores data, then a flag; rank 1 waits for the flag, then loads the data.
 struct Passing {
   std::string sends, receives;
-  std::string meets = ""; ///< in front of the flag on rank 0, and behind it on rank 1
+  std::string meets = ""; ///< before the flag on rank 0, and after it on rank 1
   uint32_t threads = 1;   ///< the last one stores and loads the data, the first one sends and waits
   Policy policy = Policy::RoundRobin;
 };
@@ -137,7 +137,7 @@ TEST(DeviceOrder, ABarrierOrdersTheThreadsOfABlock) {
   EXPECT_TRUE(pass(passing).has(FindingKind::DeviceRace));
 }
 
-// The flag comes only when the rank that sends it has had its turn; nobody's turn is for ever.
+// The flag comes only when the rank that sends it has had its turn; no turn is for ever.
 TEST(DeviceOrder, ARankThatPollsDoesNotKeepTheOtherFromRunning) {
   for (uint64_t seed : {0, 1}) { // either rank is ahead
     Options options;

@@ -31,7 +31,7 @@ std::string Machine::describePlace(uint64_t address) const {
                : fmt::format("address {:#x}", address);
 }
 
-// Bytes that nobody wrote: a NaN in every format.
+// Bytes that no thread wrote: a NaN in every format.
 static constexpr uint8_t unwritten = 0xff;
 
 Block::Block(Machine &machine, Rank &rank, Dim3 index, uint32_t slot)

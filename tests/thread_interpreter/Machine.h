@@ -88,7 +88,7 @@ struct Machine {
   Report report;
   std::map<std::tuple<FindingKind, const void *, const void *>, size_t> known;
   uint64_t progress = 0;           ///< stores to device memory, and barriers that were met
-  uint64_t skippedNanoseconds = 0; ///< while everybody waited
+  uint64_t skippedNanoseconds = 0; ///< while all threads waited
   uint64_t nextSkip = 0;
   uint64_t firstStep = 0; ///< from where Options::mostSteps counts
   mutable uint64_t clockReads = 0;
@@ -212,7 +212,7 @@ struct Warp {
   unsigned stepsSincePoll = 0;
   uint64_t polledAddress = 0, polledValue = 0; ///< by the last atomic load of device memory
 
-  // Vector clocks for the order of accesses to device memory; null when nobody looks.
+  // Vector clocks for the order of accesses to device memory; null when none is looked at.
   uint32_t deviceClock = 1;
   std::unique_ptr<std::array<LaneOrder, warpSize>> deviceOrder;
 
@@ -260,7 +260,7 @@ struct Place {
   uint8_t *bytes;
   uint32_t offset;
   bool shared;
-  bool device = false; ///< device memory, and somebody looks at its order
+  bool device = false; ///< device memory, and its order is looked at
 };
 Place locate(Warp &warp, const Op &op, unsigned lane, uint64_t address, uint64_t sizeBytes, unsigned space,
              uint32_t alignment);
@@ -279,12 +279,12 @@ bool completeDuePhases(Block &block);
 ArrivalBarrier &objectOfLoad(Warp &warp, const Op &op, unsigned lane, uint64_t address);
 /// The data of a bulk load are there.
 void landLoad(const BulkLoad &load);
-/// The block ends: its bulk stores complete. Copies that nobody waited for are found.
+/// The block ends: its bulk stores complete. Copies that no thread waited for are found.
 void endBulkCopies(Block &block);
 
 /// The bytes of a read-modify-write, to be changed and written back. Chips swap four bytes at least, so that an update
-/// of one or two is one of the word around them, whose last may lie behind a buffer: on a device none ends inside a
-/// word. Those are 0, and who changes them is at fault.
+/// of one or two is one of the word around them, whose last may lie past the end of a buffer: on a device none ends
+/// inside a word. Those are 0, and who changes them is at fault.
 class ChangedBytes {
 public:
   ChangedBytes(Warp &warp, const Op &op, unsigned lane, uint64_t address, unsigned sizeBytes, unsigned space,

@@ -211,7 +211,7 @@ TEST(Matrix, LoadMatrix) {
 }
 
 // 64 x 16 ones times 16 x 8 ones, rows of 32 bytes: `products` times, a group each. Then thread T writes two bytes of
-// the first operand, behind a barrier: behind the wait that leaves `pending` groups, or before it.
+// the first operand, after a barrier: after the wait that leaves `pending` groups, or before it.
 // The last product adds its accumulators where `adds`, a value of the kernel, is not 0; empty: always.
 static std::string multiplyGroup(bool waitsFirst, int products = 1, int pending = 0, const std::string &adds = "") {
   std::string last = std::to_string(products - 1);

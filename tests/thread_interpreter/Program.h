@@ -14,10 +14,10 @@ struct Op;
 
 /// What the warp does after an operation.
 enum class Flow : uint8_t {
-  Next,   ///< go on behind it
+  Next,   ///< go on after it
   Jumped, ///< go on at Warp::pc
-  Switch, ///< the lanes' own program counters are up to date; choose a group of lanes anew
-  Yield,  ///< go on behind it, after the other warps' turn
+  Switch, ///< the lanes' own program counters are up to date; choose a group of lanes again
+  Yield,  ///< go on after it, after the other warps' turn
 };
 using Handler = Flow (*)(Warp &, const Op &);
 

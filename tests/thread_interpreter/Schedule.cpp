@@ -225,8 +225,8 @@ static void runRank(Machine &machine, Rank &rank) {
 
 static constexpr unsigned turnsToIdle = 3; ///< a poll that fails, and what lies around it
 
-/// While everybody polls, time passes: ever more of it. Each rank has its turns before the next jump: what it waits for
-/// may have come, and few steps between two polls look like none.
+/// While all threads poll, time passes: ever more of it. Each rank has its turns before the next jump: what it waits
+/// for may have come, and few steps between two polls look like none.
 static void passTime(Machine &machine, const std::vector<Rank *> &ranks, uint64_t clockReads) {
   bool idle = std::all_of(ranks.begin(), ranks.end(), [](Rank *rank) { return rank->idleTurns >= turnsToIdle; });
   if (!idle || machine.clockReads == clockReads)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// A byte keeps its last write and two reads of different threads: whoever writes next races with at least one of them
+// A byte keeps its last write and two reads of different threads: the next writer races with at least one of them
 // if it races with any reader, because the two are of different warps as soon as readers are.
 #include "tests/thread_interpreter/SharedChecks.h"
 #include "tests/thread_interpreter/Machine.h"

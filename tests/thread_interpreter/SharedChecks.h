@@ -19,11 +19,11 @@ public:
   void read(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
   /// Before the bytes change; `values` is what will be there, or null when it is not known yet.
   void write(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes, const uint8_t *values);
-  /// An asynchronous copy begins: until arrive(), nobody may touch the bytes.
+  /// An asynchronous copy begins: until arrive(), no thread may touch the bytes.
   void depart(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
   /// `clock`: that of the lane up to which others must know it to be ordered after the copy.
   void arrive(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes, uint32_t clock);
-  /// A copy reads the bytes at any time until releaseRead() with the same bytes: until then nobody may write them.
+  /// A copy reads the bytes at any time until releaseRead() with the same bytes: until then no thread may write them.
   void holdRead(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
   void releaseRead(Warp &warp, unsigned lane, const Op &op, uint32_t offset, uint32_t bytes);
   /// A use of an mbarrier: ordered after its init, and before its inval.

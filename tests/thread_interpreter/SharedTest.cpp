@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Shared memory: races, bytes that nobody wrote, barriers that are needed or never complete, asynchronous copies.
+// Shared memory: races, bytes that no thread wrote, barriers that are needed or never complete, asynchronous copies.
 #include "tests/thread_interpreter/TestKernel.h"
 #include <numeric>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The tensor map that the interpreter's bulk tensor copies take: 128 bytes, as the hardware's, which nobody may look
+// The tensor map that the interpreter's bulk tensor copies take: 128 bytes, as the hardware's, which no code may look
 // into.
 #pragma once
 #include <cstdint>

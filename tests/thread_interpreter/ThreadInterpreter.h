@@ -53,7 +53,7 @@ struct Options {
 
 enum class FindingKind {
   SharedRace,      ///< two unordered accesses of different threads to one byte, one of them a write
-  UnwrittenShared, ///< a read of a byte of shared memory that nobody wrote
+  UnwrittenShared, ///< a read of a byte of shared memory that no thread wrote
   CopyInFlight,    ///< an access to what an asynchronous copy still writes, or a write to what one still reads
   InactiveLane,    ///< a shuffle from a lane that does not take part
   DeviceRace,      ///< two unordered accesses to device memory, one of them a write, not both strong (DeviceOrder.h)
@@ -86,8 +86,8 @@ struct LaneCall {
   std::function<uint64_t()> nanoseconds;
   /// The checked host address of `sizeBytes` of device memory; natural alignment.
   std::function<uint8_t *(uint64_t address, unsigned sizeBytes)> device;
-  /// Changes an integer of device memory as one step; what it was. A word may reach behind a buffer (Machine.h:
-  /// ChangedBytes).
+  /// Changes an integer of device memory as one step; what it was. A word may reach past the end of a buffer
+  /// (Machine.h: ChangedBytes).
   using Change = std::function<uint64_t(uint64_t before)>;
   std::function<uint64_t(uint64_t address, unsigned sizeBytes, const Change &)> update;
 };

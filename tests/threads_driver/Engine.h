@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // All devices of the threads driver: their memory, their streams, and the machine that runs their kernels by turns.
-// Nothing runs until somebody waits; then all streams go on until what is waited for has happened.
+// Nothing runs until a host thread waits; then all streams go on until what is waited for has happened.
 #pragma once
 #include "binary/Package.h"
 #include "runtime/stepped/SteppedStream.h"
@@ -60,7 +60,7 @@ private:
   void learn(ThreadsQueue &queue, const Known &known);
   void endLaunch(ThreadsQueue &queue, Rank &rank);
   std::vector<Finding> removeFindings();
-  void dropPrograms(); ///< that nobody has loaded
+  void dropPrograms(); ///< that no thread has loaded
   void changeRanges(const std::function<void()> &change);
   std::shared_ptr<Program> decode(const std::string &llvmIr, const std::string &entry);
 

@@ -137,7 +137,7 @@ LogicalResult AddressOp::verify() {
 //===-- Barrier, packets, report ---------------------------------------------------------------------------------===//
 
 LogicalResult BlockBarrierOp::verify() {
-  // Rule P11: 1 to 8 ranks meet.
+  // Rule P11: 1 to 8 ranks take part.
   if (int32_t(getWorldSize()) < 1 || int32_t(getWorldSize()) > maxWorldSize)
     return emitOpError() << "'world_size' " << int32_t(getWorldSize()) << " is not 1 to " << maxWorldSize;
   return success();

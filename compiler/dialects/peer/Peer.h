@@ -9,7 +9,7 @@
 
 namespace heddle::peer {
 
-/// Of a function: between two meetings of its block it stores no element twice, so that stores need no order among
+/// Of a function: between two barriers of its block it stores no element twice, so that stores need no order among
 /// them. Kernels of collectives have it.
 inline constexpr llvm::StringLiteral writesOnceAttribute = "peer.writes_once";
 

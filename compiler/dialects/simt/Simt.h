@@ -25,7 +25,8 @@ inline constexpr llvm::StringLiteral firstWarpAttribute = "simt.first_warp", reg
 int warpsOf(mlir::Operation *function, int otherwise);
 /// Whether it is the function of a partition.
 bool isPartition(mlir::Operation *function);
-/// Of `tt.reshape`: so many neighbours are in each thread, and the elements of so many neighbours in one warp.
+/// Of `tt.reshape`: so many contiguous elements are in each thread, and the elements of so many contiguous elements in
+/// one warp.
 inline constexpr llvm::StringLiteral contiguousAttribute = "simt.contiguous";
 inline constexpr llvm::StringLiteral spanAttribute = "simt.span";
 

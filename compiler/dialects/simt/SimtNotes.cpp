@@ -34,7 +34,7 @@ static LogicalResult verifyResidentBlocks(Operation *op, Attribute attribute) {
   return success();
 }
 
-// Rule S28: powers of two, of a reshape; a span of as many neighbours or more, of a tile with one dimension.
+// Rule S28: powers of two, of a reshape; a span of as many contiguous elements or more, of a tile with one dimension.
 static LogicalResult verifyArrangement(Operation *op, NamedAttribute attribute) {
   auto number = dyn_cast<IntegerAttr>(attribute.getValue());
   if (!isa<triton::ReshapeOp>(op) || !number)

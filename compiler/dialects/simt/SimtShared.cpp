@@ -370,7 +370,7 @@ static LogicalResult verifyCopy(Operation *op, const CopyShape &copy) {
   if (bits != 32 && bits != 64 && bits != 128)
     return op->emitOpError() << "copies 4, 8 or 16 bytes at once, not " << copy.elements << " elements of "
                              << copy.element;
-  // Rule S8: which are neighbours, in registers as in the stage.
+  // Rule S8: which are contiguous, in registers as in the stage.
   LinearLayout offsets = copy.ring.offsetsOf(layoutOf(copy.tile));
   for (Dim in : {Dim::Register, Dim::Lane, Dim::Warp})
     for (int bit = 0; bit < offsets.inputBits(in); ++bit) {

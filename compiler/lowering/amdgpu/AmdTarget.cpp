@@ -139,7 +139,7 @@ void AmdTarget::stayInBranch(Builder &b) const {
 }
 
 // LDS operations of a wave happen in their order: the compiler only must keep it, and nothing has to wait. A copy
-// straight to LDS is an operation of global memory: it does not stay behind LDS operations.
+// straight to LDS is an operation of global memory: LDS operations before it are not waited for.
 void AmdTarget::warpBarrier(Builder &b, bool beforeCopies) const {
   fence(b, LLVM::AtomicOrdering::acq_rel, "wavefront");
   if (beforeCopies) {

@@ -39,7 +39,7 @@ static Value ordered(const AmdTarget &target, ImplicitLocOpBuilder &b, MemSemant
 }
 
 // Which updates are one instruction. At system scope memory may be that of the host or of another device, where only
-// the first three are: LLVM takes a loop there unless metadata promises ordinary memory, and nobody here can. Sums of
+// the first three are: LLVM takes a loop there unless metadata promises ordinary memory, and nothing here can. Sums of
 // floats that are one instruction are so without a promise at device scope, and are lost on fine-grained memory.
 // Source: LLVM 22's AMDGPU back end, the fact sheet on the memory model.
 static bool isNative(const Chip &chip, RMWOp kind, Type type, MemScope scope) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products of matrices by one wave (MFMA). A and B change places, so that a lane's results are neighbours in a row of
+// Matmuls by one wave (MFMA). A and B are swapped, so that a lane's results are contiguous in a row of
 // the product: stores are wide, and a product is an operand of the next one in its registers. The chip lists its
 // instructions (Chip::matmuls); here is which one a product takes.
 #include "compiler/lowering/amdgpu/AmdTarget.h"
@@ -54,7 +54,7 @@ void fillResults(MatrixInstruction &made, int64_t lanes) {
     }
 }
 
-/// Of 4 x 64; transposed, as A and B change places, of 64 x 4.
+/// Of 4 x 64; transposed, as A and B are swapped, of 64 x 4.
 bool isOfShape(const WarpMatmul &row, MatrixAttr wanted) {
   bool swapped = row.m != row.n && wanted.getTransposed();
   return wanted.getM() == (swapped ? row.n : row.m) && wanted.getN() == (swapped ? row.m : row.n);
@@ -185,7 +185,7 @@ SmallVector<Value> AmdTarget::multiply(Builder &builder, const MatrixInstruction
   Type element = shape.a;
   std::string name = shape.name;
   auto suffix = [](Type type) { return isBf8(type) ? ".bf8" : ".fp8"; };
-  if (shape.transposed) // A and B change places
+  if (shape.transposed) // A and B are swapped
     std::swap(a, b);
   if (isFp8(element))
     name += shape.transposed ? std::string(suffix(shape.b)) + suffix(shape.a)

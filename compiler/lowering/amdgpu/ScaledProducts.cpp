@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Products of matrices with scales by one wave (v_mfma_scale_f32_*_f8f6f4, CDNA 4). As in MatrixProducts.cpp, A and B
-// change places where results are transposed, and with them their formats and scales.
+// are swapped where results are transposed, and with them their formats and scales.
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 
 using namespace mlir;

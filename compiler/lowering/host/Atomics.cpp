@@ -56,7 +56,7 @@ Value HostEmitter::atomicStep(Operation *op, Value address, Value value, Value c
                                    orderingOf(rmw.getSem()));
 }
 
-// No processor adds f16 or bf16 in memory: compare and exchange until nobody came between.
+// No processor adds f16 or bf16 in memory: compare and exchange until no other thread came between.
 Value HostEmitter::atomicNarrowAdd(AtomicRMWOp op, Value pointer, Value value) {
   Type element = elementTypeOf(op.getResult().getType()), type = value.getType();
   Value term = widen(value, element);

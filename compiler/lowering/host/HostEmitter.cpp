@@ -181,7 +181,7 @@ HostEmitter::Values HostEmitter::assign(ValueRange values, ArrayRef<TileBuffer *
     }
     if (sameMemory(value, target))
       continue;
-    // Whoever is read by these values under another name must not be overwritten yet.
+    // What these values read under another name must not be overwritten yet.
     bool targetIsRead = llvm::count(values, value) > 1;
     for (auto &[owner, buffer] : buffers)
       if (buffer && buffer->pointer == target->pointer)
@@ -207,7 +207,7 @@ HostEmitter::Values HostEmitter::assign(ValueRange values, ArrayRef<TileBuffer *
   return results;
 }
 
-// The buffer of the loop-carried tile that `value` will become, when nobody reads the old contents after `value` is
+// The buffer of the loop-carried tile that `value` will become, when nothing reads the old contents after `value` is
 // made.
 TileBuffer *HostEmitter::reusableLoopBuffer(Value value) {
   if (!value.hasOneUse())

@@ -27,7 +27,7 @@ using arithmetic::like;
 using arithmetic::Numbers;
 
 /// A tile in scratch memory, row-major. `stored` may differ from what the element type is in registers: bits are stored
-/// as bytes, and a dot keeps f32 behind an f16 result.
+/// as bytes, and a dot keeps f32 after an f16 result.
 struct TileBuffer {
   mlir::Value pointer; ///< !llvm.ptr
   mlir::Type stored;   ///< element type in memory

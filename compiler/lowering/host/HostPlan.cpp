@@ -84,8 +84,8 @@ static bool mayWrite(Operation *op) {
 }
 
 // Costs need decisions (a value in memory costs one load) and decisions need costs. So: first costs as if everything
-// were computed where it is read, and the decisions that follow; then, from definitions to users, what has become cheap
-// because its operands are in memory is given back; then the readers of every value once more.
+// were computed where it is read, and the decisions that follow; then, from definitions to users, what has become
+// inexpensive because its operands are in memory is given back; then the readers of every value once more.
 HostPlan::HostPlan(FuncOp function) {
   computeCosts(function);
   decideAll(function);

@@ -21,7 +21,7 @@ struct Index {
 };
 using TileIndex = llvm::SmallVector<Index, 4>;
 
-/// Lanes that are computed when somebody asks, and once for each block that asks.
+/// Lanes that are computed when they are asked for, and once for each block that asks.
 struct LazyLanes {
   explicit LazyLanes(std::function<mlir::Value()> compute) : compute(std::move(compute)) {}
   std::function<mlir::Value()> compute;

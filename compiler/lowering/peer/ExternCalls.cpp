@@ -112,7 +112,7 @@ static constexpr Comparator comparators[] = {Comparator::Equal,          Compara
                                              Comparator::LessOrEqual,    Comparator::GreaterThan,
                                              Comparator::GreaterOrEqual, Comparator::HighHalfEqual};
 
-// What the verifier of the dialect refuses, for names that somebody wrote by hand.
+// What the verifier of the dialect refuses, for names written by hand.
 static LogicalResult checkFields(const ExternCall &call, StringRef symbol, EmitError emitError) {
   bool isWrite = call.kind == ExternCall::Kind::Write;
   MemSemantic strong = isWrite ? MemSemantic::Release : MemSemantic::Acquire;

@@ -14,8 +14,8 @@ struct ExternCall {
     ThreadId,     ///< () -> i32, pure
     Clock,        ///< () -> i64
     Hold,         ///< (i64) -> the same i64
-    ReleaseFence, ///< () -> i32 that nobody may use
-    Write,        ///< (pointer, value[, mask]) -> a value that nobody may use
+    ReleaseFence, ///< () -> i32 that nothing may use
+    Write,        ///< (pointer, value[, mask]) -> a value that nothing may use
     SpinWait,     ///< (pointer, expected, deadline, group[, mask]) -> the value loaded last
   };
   Kind kind;

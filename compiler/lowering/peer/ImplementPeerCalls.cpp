@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // heddle-implement-peer-calls: the second and last stage. A write is an atomic store, a wait a loop of atomic loads
 // that looks at the clock and the abort word once in a while; a value leaves a loop through an argument of the block
-// behind.
+// after.
 #include "compiler/lowering/peer/ExternCalls.h"
 #include "compiler/lowering/peer/Passes.h"
 #include "compiler/lowering/peer/PeerTarget.h"
@@ -258,7 +258,7 @@ private:
   }
 
   /// Whether the deadline has passed, the group's abort word is set, or this rank has missed a peer before: then it
-  /// waits for nobody any more, in this kernel and in those queued behind it.
+  /// waits no more, in this kernel and in those queued after it.
   Value mustStop() {
     static_assert(offsetof(heddle::PeerError, state) == 0 && heddle::PeerErrorState::Free == heddle::PeerErrorState{});
     Value isLate = compare(LLVM::ICmpPredicate::uge, emitClock(b, target), op.getArgOperands()[2]);
@@ -292,7 +292,7 @@ bool isMovable(Operation *op) {
   return op->getNumRegions() == 0 && isMemoryEffectFree(op) && !op->hasTrait<mlir::OpTrait::IsTerminator>();
 }
 
-/// Moves what `op` needs of the operations between `first` and it in front of `first`. False, and nothing is moved,
+/// Moves what `op` needs of the operations between `first` and it before `first`. False, and nothing is moved,
 /// when that is not only pure operations.
 bool moveOperandsBefore(LLVM::CallOp op, LLVM::CallOp first, SmallVectorImpl<Operation *> &between) {
   SmallPtrSet<Operation *, 16> needed;
@@ -315,8 +315,8 @@ bool moveOperandsBefore(LLVM::CallOp op, LLVM::CallOp first, SmallVectorImpl<Ope
   return true;
 }
 
-/// The waits that can be one with `first`: of its kind, deadline and group, behind it in its block with nothing between
-/// them but what computes operands. Those are then computed in front of it.
+/// The waits that can be one with `first`: of its kind, deadline and group, after it in its block with nothing between
+/// them but what computes operands. Those are then computed before it.
 SmallVector<LLVM::CallOp> waitsWith(LLVM::CallOp first) {
   SmallVector<LLVM::CallOp> result = {first};
   SmallVector<Operation *> between;

@@ -16,7 +16,7 @@ using heddle::triton::SplatOp;
 
 namespace {
 
-/// Replaces `op` by the call; tiles among `operands` have the shape of `result`, scalars are spread over it.
+/// Replaces `op` by the call; tiles among `operands` have the shape of `result`, scalars are broadcast to it.
 void replaceByCall(Operation *op, const ExternCall &call, Type result, ValueRange operands) {
   OpBuilder b(op);
   SmallVector<Value> arguments;

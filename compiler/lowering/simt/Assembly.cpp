@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Inline assembly of the program on packs of elements, as Triton passes them: neighbouring registers of a thread are a
+// Inline assembly of the program on packs of elements, as Triton passes them: adjacent registers of a thread are a
 // pack, and elements of fewer than 32 bits share words of 32, as many as the pack has of them. The assembler of the
 // chip sees the text first when the kernel is loaded.
 #include "compiler/lowering/simt/ThreadCode.h"

@@ -56,7 +56,7 @@ namespace {
 
 struct Width {
   int64_t bytes;      ///< that an instruction moves for each lane
-  int64_t elements;   ///< neighbours of a lane in global memory
+  int64_t elements;   ///< contiguous elements of a lane in global memory
   int64_t contiguous; ///< of them in its lowest registers and in shared memory
   int64_t lanes;
 };

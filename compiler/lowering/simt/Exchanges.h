@@ -42,7 +42,7 @@ mlir::Value makeScratch(mlir::ImplicitLocOpBuilder &b, llvm::ArrayRef<int64_t> s
 mlir::Value exchange(mlir::ImplicitLocOpBuilder &b, mlir::Value tile);
 /// A scalar that one thread has, in all.
 mlir::Value exchangeScalar(mlir::ImplicitLocOpBuilder &b, mlir::Value scalar, BlockShape block);
-/// Whether nobody reads results of `op` but stores to memory objects, which owners do. Scalars go there as splats.
+/// Whether nothing reads results of `op` but stores to memory objects, which owners do. Scalars go there as splats.
 bool isForExchange(mlir::Operation *op);
 
 } // namespace heddle::simt

@@ -115,7 +115,7 @@ bool GlobalOrder::mayConflict(const GlobalAccess &earlier, bool isStale, const G
   if (!earlier.writes && !later.writes)
     return false;
   if (earlier.unorderedUpdate && earlier.unorderedUpdate == later.unorderedUpdate)
-    return false; // sums, maxima, ... whose order nobody sees
+    return false; // sums, maxima, ... whose order nothing sees
   if (writesOnce && !earlier.reads && !later.reads)
     return false;
   if (earlier.root != later.root) {
@@ -177,7 +177,7 @@ bool simt::isForOwner(Operation *op) {
   return result;
 }
 
-// Then nobody else loads it, and nobody waits until the others have before it is stored.
+// Then no other thread loads it, and none waits until the others have before it is stored.
 bool GlobalOrder::isLoadedByOwner(GlobalLoadOp op) const {
   if (op.getIsVolatile() || !isForOwner(op))
     return false;

@@ -26,7 +26,7 @@ struct GlobalAccess {
   mlir::Value base; ///< of a buffer access, whose `pointer` is its offsets
   bool reads = false, writes = false;
   bool isScalar = false, byOwner = false;       ///< byOwner: done once, not by every thread that has a copy
-  std::optional<triton::RMWOp> unorderedUpdate; ///< an atomic whose result nobody reads
+  std::optional<triton::RMWOp> unorderedUpdate; ///< an atomic whose result nothing reads
   bool releases = false;                        ///< what came before is over in every thread
   bool acquires = false;                        ///< what comes after waits for every thread's part of it
 

@@ -30,7 +30,7 @@ inline int64_t memoryBits(mlir::Type element) {
 /// the layouts' matter (accumulatorLayout, operandLayout); this says what one thread gives and gets.
 struct MatrixInstruction {
   int64_t m = 0, n = 0, k = 0;
-  int64_t kWidth = 0;                ///< neighbours along k that the operands' layouts keep in one thread
+  int64_t kWidth = 0;                ///< contiguous elements along k that the operands' layouts keep in one thread
   int64_t kPerLane = 0;              ///< elements of a row of A, or of a column of B, that a thread gives
   int64_t pieces = 1;                ///< the wider operand of 4 x 64 or 64 x 4: a thread gives so many times kPerLane
   const char *name = nullptr;        ///< the target's own
@@ -145,17 +145,17 @@ public:
   virtual bool takesHints() const { return false; }             ///< whether it has them
   virtual bool scheduleBarrier(Builder &b, int64_t kinds) const { return false; }
   virtual bool setPriority(Builder &b, int64_t priority) const { return false; }
-  /// What some threads do in a branch, here, stays in it though it would be cheap to do in all of them.
+  /// What some threads do in a branch, here, stays in it though all of them could do it at low cost.
   virtual void stayInBranch(Builder &b) const {}
   /// The value (i32) of the lane whose number differs by `mask`. All lanes take part.
   virtual mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const = 0;
-  /// The value (i32) of this lane and that one, in the order of their numbers, where that is cheaper than to know which
+  /// The value (i32) of this lane and that one, in the order of their numbers, where that costs less than to know which
   /// of them this one is.
   virtual std::optional<std::pair<mlir::Value, mlir::Value>> bothLanes(Builder &b, mlir::Value value, int mask) const {
     return std::nullopt;
   }
   /// Where lanes of one row of 16 have the same value (i32): in the last row the value of the row before, for `mask`
-  /// 16, and that of the second row, for 32, where that is cheaper than shuffleXor. What other lanes get means nothing.
+  /// 16, and that of the second row, for 32, where that costs less than shuffleXor. What other lanes get means nothing.
   virtual std::optional<mlir::Value> fromRowBefore(Builder &b, mlir::Value value, int mask) const {
     return std::nullopt;
   }
@@ -181,7 +181,8 @@ public:
   virtual mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
                                      triton::MemSemantic semantic, triton::MemScope scope) const = 0;
 
-  /// Most neighbours of `element` that one update does, a power of two; the first one is aligned to all of them.
+  /// Most contiguous elements of type `element` that one update does, a power of two; the first one is aligned to all
+  /// of them.
   virtual int64_t mostUpdatedTogether(triton::RMWOp kind, mlir::Type element, triton::MemScope scope) const {
     return 1;
   }
@@ -234,10 +235,10 @@ public:
   virtual layout::LinearLayout operandLayout(const MatrixInstruction &instruction, const layout::Shape &shape,
                                              const layout::Shape &warps, int operand) const = 0;
   /// Whether results go to memory from where the instruction leaves them. Otherwise they are exchanged first, so that
-  /// the lanes of a warp write neighbours.
+  /// the lanes of a warp write contiguous elements.
   virtual bool storesResultsInPlace() const { return false; }
-  /// One instruction: `a`, `b` are registers (i32; i64 for elements of 64 bits) with neighbours along k packed, those
-  /// of the rows `aRows` side by side; `c` the accumulators; returns as many as `c`.
+  /// One instruction: `a`, `b` are registers (i32; i64 for elements of 64 bits) with contiguous elements along k
+  /// packed, those of the rows `aRows` side by side; `c` the accumulators; returns as many as `c`.
   virtual mlir::SmallVector<mlir::Value> multiply(Builder &builder, const MatrixInstruction &instruction,
                                                   mlir::ValueRange a, mlir::ValueRange b, mlir::ValueRange c) const = 0;
 
@@ -296,7 +297,7 @@ public:
   virtual void asyncCopy(Builder &b, mlir::Value shared, mlir::Value global, int64_t bytes,
                          mlir::Value sourceBytes) const {}
   virtual void asyncCommit(Builder &b) const {}                      ///< makes a group of what was begun
-  virtual void asyncWait(Builder &b, int64_t pendingGroups) const {} ///< until at most so many are on their way
+  virtual void asyncWait(Builder &b, int64_t pendingGroups) const {} ///< until at most so many are in flight
 
   //===-- Bulk copies of tensors, which one thread begins --------------------------------------------------------===//
   virtual bool hasBulkCopies() const { return false; }
@@ -325,7 +326,7 @@ public:
     return {};
   }
 
-  //===-- Products by groups of four warps, from shared memory ---------------------------------------------------===//
+  //===-- Warp-group MMA, operands in shared memory ---------------------------------------------------===//
   /// The instruction for this product in a block of `warps`; nothing when the chip has none.
   virtual std::optional<GroupInstruction> groupInstruction(triton::DotOp dot, int warps) const { return std::nullopt; }
   /// What this thread stored to shared memory will be seen by matmuls that start after a barrier. Copies that a thread
@@ -354,7 +355,7 @@ public:
   virtual mlir::Value saturateToWord(Builder &b, mlir::Value f32, bool isSigned) const { return {}; }
   /// Whether x * y + z of f16 or bf16 is rounded once by the chip's instruction.
   virtual bool hasFusedMultiplyAdd(mlir::Type narrow) const { return true; }
-  /// Whether sums, products and fused products of two neighbours of this type are one instruction.
+  /// Whether sums, products and fused products of two contiguous elements of this type are one instruction.
   virtual bool computesPairs(mlir::Type element) const { return false; }
   /// Whether two f32 become two of this type in one instruction.
   virtual bool narrowsPairs(mlir::Type element) const { return false; }
@@ -366,7 +367,7 @@ public:
   }
   /// Whether it does; then bytes are taken by four.
   virtual bool convertsBytesTogether() const { return false; }
-  /// Whether conversions of f8 take several neighbours.
+  /// Whether conversions of f8 take several contiguous elements.
   virtual bool convertsFp8Together() const { return false; }
   using Values = llvm::SmallVector<mlir::Value>;
   /// f32 to f8 of type `to`, and back; empty when the chip has no such instruction. As many values, i8 and f32.

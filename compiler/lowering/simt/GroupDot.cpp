@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products by groups of four warps, whose operands a target reads from shared memory while threads go on.
+// Warp-group MMA (wgmma), whose operands a target reads from shared memory while threads go on.
 #include "compiler/lowering/simt/RegisterMap.h"
 #include "compiler/lowering/simt/SharedCode.h"
 
@@ -67,8 +67,8 @@ GroupMatmuls::LeftOperand GroupMatmuls::leftInShared(DotSharedOp op) {
   };
 }
 
-// PTX ISA, fragment A of wgmma: words of neighbours along K, of this row and the one eight below, then of the second
-// half of the depth.
+// PTX ISA, fragment A of wgmma: words of contiguous elements along K, of this row and the one eight below, then of the
+// second half of the depth.
 GroupMatmuls::LeftOperand GroupMatmuls::leftInRegisters(DotSharedOp op) {
   auto tile = cast<RankedTensorType>(op.getA().getType());
   auto perWord = int64_t(32 / tile.getElementTypeBitWidth());

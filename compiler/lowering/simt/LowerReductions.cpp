@@ -58,7 +58,7 @@ SmallVector<Type> ReductionLowering::typesOf(ValueRange tiles, const LinearLayou
   return types;
 }
 
-/// Memory for the parts of all warps: those of one element are neighbours, so that one access reads them.
+/// Memory for the parts of all warps: those of one element are contiguous, so that one access reads them.
 Value ReductionLowering::makeParts(RankedTensorType type, int axis) {
   ArrayRef<int64_t> shape = type.getShape();
   LinearLayout::Input offsets{Dim::Offset, {}};

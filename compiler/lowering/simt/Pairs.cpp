@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Element operations on neighbouring registers at once, where the chip has instructions for two values. Such registers
+// Element operations on adjacent registers at once, where the chip has instructions for two values. Such registers
 // travel as one vector between these operations; what takes one value at a time takes it out of the vector, which is no
 // instruction. Each element is computed as alone.
 #include "compiler/lowering/simt/ElementCode.h"
@@ -44,7 +44,7 @@ bool ElementCode::isFromBytes(Type from, Type to) {
   return isa<arith::SIToFPOp, arith::UIToFPOp>(op) && from.isInteger(8) && (to.isF32() || to.isF16() || to.isBF16());
 }
 
-// Conversions of f8 and of bytes take four neighbours, a word of memory; other operations two.
+// Conversions of f8 and of bytes take four contiguous elements, a word of memory; other operations two.
 int64_t ElementCode::registersAtOnce() {
   if (!isa<RankedTensorType>(op->getResult(0).getType()) || op->getNumOperands() == 0)
     return 1;

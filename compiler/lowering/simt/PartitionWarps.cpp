@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// All warps meet at the block's barrier when partitions start and when they have ended. Between, those of each
+// All warps wait at the block's barrier when partitions start and when they have ended. Between, those of each
 // partition execute its function, and those of none wait.
 #include "compiler/lowering/simt/PartitionWarps.h"
 #include "compiler/lowering/simt/ThreadCode.h"

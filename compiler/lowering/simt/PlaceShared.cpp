@@ -51,7 +51,7 @@ public:
     return life;
   }
 
-  /// In the block of `op` itself or around it, before it, or in what the operation of that number is in, behind that.
+  /// In the block of `op` itself or around it, before it, or in what the operation of that number is in, after that.
   bool hasBarrierBetween(int number, Operation *op) {
     for (; !isa<triton::FuncOp>(op); op = op->getParentOp()) {
       Operation *before = op->getPrevNode();

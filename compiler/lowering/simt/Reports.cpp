@@ -148,7 +148,7 @@ Value Reports::failureWord(Value element) {
   return arith::XOrIOp::create(b, key, i64(-1));
 }
 
-// All threads learn of a failure and end together, so that nobody waits for one that is gone. In a branch that not all
+// All threads learn of a failure and end together, so that none waits for one that is gone. In a branch that not all
 // of them take, the failure is only noted.
 void Reports::lower(AssertOp op) {
   auto tile = dyn_cast<RankedTensorType>(op.getCondition().getType());

@@ -25,7 +25,7 @@ struct ThreadKernel {
   int64_t threads = 0;                      ///< of a block
   int64_t sharedBytes = 0;                  ///< of a block
   std::vector<PackageTensorMap> tensorMaps; ///< parameters after all others, in this order
-  bool dependentLaunch = false;             ///< waits itself for the launch in front of it
+  bool dependentLaunch = false;             ///< waits itself for the launch before it
   std::vector<PackageSite>
       sites; ///< of prints and assertions; with any, a launch needs a record (binary/LaunchRecord.h)
 };

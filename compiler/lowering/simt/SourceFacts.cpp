@@ -46,7 +46,7 @@ static bool canReadLate(LoadSharedOp op) {
 
 //===-- Loads ----------------------------------------------------------------------------------------------------===//
 
-// A tile that is needed for nothing but stores of its elements, which one owner among copies does.
+// A tile that is needed only for stores of its elements, which one owner among copies does.
 static bool isForStores(GlobalLoadOp op) {
   auto tile = dyn_cast<RankedTensorType>(op.getType());
   if (!tile || op.getIsVolatile() || op->use_empty())

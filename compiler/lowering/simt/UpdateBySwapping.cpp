@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Updates of memory that a chip has no instruction for: compares and swaps until nobody else was faster.
+// Updates of memory that a chip has no instruction for: compares and swaps until no other thread was faster.
 #include "compiler/lowering/simt/GpuTarget.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

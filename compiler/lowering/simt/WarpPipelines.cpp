@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// With N stages, the group ahead executes stage i in phase i and the group behind in phase i + 1. Each phase ends at a
-// barrier: the one before stage k for the group ahead is the one before stage k - 1 for the group behind. The barrier
-// before the first stage of a loop closes its iterations.
+// With N stages, the group ahead executes stage i in phase i and the following group in phase i + 1. Each phase ends at
+// a barrier: the one before stage k for the group ahead is the one before stage k - 1 for the following group. The
+// barrier before the first stage of a loop closes its iterations.
 #include "compiler/lowering/simt/WarpPipelines.h"
 #include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -14,7 +14,7 @@ CudaDriver &cudaDriver() {
   return *driver;
 }
 
-/// Devices that share a GPU wait for each other, and kernels of streams that share a queue run one behind the other.
+/// Devices that share a GPU wait for each other, and kernels of streams that share a queue run one after the other.
 /// CUDA has 8 queues unless it is told otherwise before it starts, and 32 at most.
 std::unique_ptr<GpuApi> CudaDriver::openLibrary() const {
   if (devicesPerGpu() > 1)

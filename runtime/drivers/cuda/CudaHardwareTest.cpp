@@ -60,7 +60,7 @@ again:
   ret;
 })";
 
-// Lets the launch behind start; then waits until *flag is not 0, for `nanoseconds` at most, and out[0] = *flag.
+// Lets the next launch start; then waits until *flag is not 0, for `nanoseconds` at most, and out[0] = *flag.
 constexpr const char *await = R"(
 .visible .entry await(.param .u64 out, .param .u64 flag, .param .u64 nanoseconds, .param .u64 record)
 {
@@ -89,7 +89,7 @@ constexpr const char *arguments = R"(
   ret;
 })";
 
-// Waits for the launch in front and lets the one behind start; then, a while later, out[i] = x[255 - i] + 1.
+// Waits for the preceding launch and lets the next one start; then, a while later, out[i] = x[255 - i] + 1.
 constexpr const char *next = R"(
 .visible .entry next(.param .u64 out, .param .u64 x, .param .u64 record)
 {
@@ -311,7 +311,7 @@ TEST_F(CudaHardware, DependentLaunchesSeeWhatTheOneInFrontWrote) {
   EXPECT_EQ(download<uint32_t>(a), std::vector<uint32_t>(256, 160u));
 }
 
-// What the first one sees is written by the launch behind it, or never.
+// What the first one sees is written by the launch after it, or never.
 TEST_F(CudaHardware, DependentLaunchesStartWhileTheOneInFrontRuns) {
   Package first = awaitPackage();
   Package second = packageOf("speak", speak, 32, {pointerArgument("flag")});

@@ -189,7 +189,7 @@ void CudaModule::prepare() {
 }
 
 /// A thread's local memory is part of the device's memory, cut up for all threads that can live. Otherwise the first
-/// launch of a kernel that wants more than all before would wait for them, and cut it up anew.
+/// launch of a kernel that wants more than all before would wait for them, and cut it up again.
 void CudaModule::reserveLocalMemory() {
   int localBytes = 0;
   context().call(api().functionGetAttribute, &localBytes, cuda::function::localBytes, entry);

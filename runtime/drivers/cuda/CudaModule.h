@@ -28,7 +28,7 @@ private:
   void reserveLocalMemory();
   TensorMapParameter encode(const TensorMap &map, size_t index) const;
 
-  /// Whether four of it fit on the device. A launch that lies ready takes room: behind one that waits for those of
+  /// Whether four of it fit on the device. A launch that lies ready takes room: after one that waits for those of
   /// other devices it may be one of two, on two streams. If all four had none, two collectives whose ranks start them
   /// in different orders would wait for each other. Each is judged by its own occupancy.
   bool fitsFourTimes(const Launch &launch) const { return 4 * blocksOf(launch) <= resident; }

@@ -61,7 +61,7 @@ void GpuGate::whileIdle(const GpuContext &context, const Action &action) {
   }
 }
 
-/// False when the GPU has work, or somebody is just putting some in.
+/// False when the GPU has work, or a thread is just putting some in.
 bool GpuGate::tryWhileIdle(const GpuContext &context, const Action &action) {
   std::lock_guard calls(callMutex);
   std::unique_lock closed(entrance, std::try_to_lock);

@@ -36,7 +36,7 @@ struct GpuHostCall {
 
 /// Kept until the stream is synchronized, or while the graph lives.
 struct GpuWork {
-  bool leavesRoom = false; ///< what was put in last is a launch that leaves room for the one behind it (GpuModule.h)
+  bool leavesRoom = false; ///< what was put in last is a launch that leaves room for the one after it (GpuModule.h)
   std::shared_ptr<GpuErrors> errors = std::make_shared<GpuErrors>();
   std::deque<std::unique_ptr<GpuHostCall>> calls;
   std::set<std::shared_ptr<const void>> objects;    ///< modules, graphs, events

@@ -25,9 +25,9 @@ public:
   /// resolveTensorMaps.
   virtual std::vector<TensorMapParameter> tensorMaps(const Launch &launch) const { return {}; }
   /// Puts the launch into the stream; `parameters` are the addresses of its arguments, each in 8 bytes, of that of the
-  /// launch's record, and of its tensor maps. `startsEarly`: while the one in front of it still runs, if it can.
+  /// launch's record, and of its tensor maps. `startsEarly`: while the one before it still runs, if it can.
   virtual GpuResult launch(const Launch &launch, gpu::Stream stream, void **parameters, bool startsEarly) const = 0;
-  /// Whether the launch behind this one may lie ready while this one runs.
+  /// Whether the launch after this one may lie ready while this one runs.
   virtual bool leavesRoom(const Launch &launch) const { return false; }
   int64_t residentBlocks() const;              ///< that live on the device at once, which may be a share of a GPU
   int residentBlocksPerMultiprocessor() const; ///< asked once, when the code is loaded and its limits are set

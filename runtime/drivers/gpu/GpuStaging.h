@@ -8,7 +8,7 @@
 
 namespace heddle {
 
-/// The pieces of a driver that nobody uses.
+/// The pieces of a driver that nothing uses.
 class GpuStagingPool {
 public:
   static constexpr uint64_t pieceBytes = uint64_t(1) << 20;

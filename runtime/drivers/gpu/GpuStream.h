@@ -9,7 +9,7 @@
 
 namespace heddle {
 
-/// Work on the device behind an error of a host function runs; later host functions are skipped. After an error of the
+/// Work on the device after an error of a host function runs; later host functions are skipped. After an error of the
 /// device itself the context is lost, and every call throws.
 class GpuStream : public Stream {
 public:

@@ -44,7 +44,7 @@ public:
   int attachedThreads = 0;       ///< the stream's own among them
   bool listed = false;           ///< other threads may join
   bool ownerInside = false;      ///< the stream's thread runs instances
-  bool abandoned = false;        ///< nobody waits for its threads any more
+  bool abandoned = false;        ///< its threads are not waited for any more
   std::atomic<bool> over{false}; ///< no thread will touch it again; for a look without the mutex
   std::condition_variable ended;
 

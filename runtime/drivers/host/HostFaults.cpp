@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The handler runs with its signal unblocked (SA_NODEFER), so that leaving it by _longjmp leaves no mask behind, and on
+// The handler runs with its signal unblocked (SA_NODEFER), so that leaving it by _longjmp leaves no mask, and on
 // its own stack, so that a stack overflow of a kernel can be reported too.
 #include "runtime/drivers/host/HostFaults.h"
 #include "support/Error.h"
@@ -33,7 +33,7 @@ void makeTargetKey() {
   hasTargetKey = true;
 }
 
-/// Gives a fault that is no kernel's to whoever had the signal before.
+/// Gives a fault that is no kernel's to the handler that had the signal before.
 void forward(int number, siginfo_t *info, void *context) {
   for (size_t i = 0; i < signals.size(); ++i) {
     if (signals[i] != number)
@@ -52,7 +52,7 @@ void forward(int number, siginfo_t *info, void *context) {
 void onFault(int number, siginfo_t *info, void *context) {
   auto *instance = static_cast<HostInstance *>(::pthread_getspecific(targetKey));
   bool sent = info->si_code <= 0; // by kill or raise, not by an instruction
-  // A handler in front of ours that wants nothing of it (LLVM's, while another thread compiles) steps back and raises
+  // A handler before ours that wants nothing of it (LLVM's, while another thread compiles) steps back and raises
   // the signal again; the instruction then faults once more, for us.
   if (instance && instance->inKernel && info->si_code == SI_TKILL && info->si_pid == ::getpid())
     return;

@@ -33,7 +33,7 @@ public:
   /// Runs the launch to its end, on this thread `own` and on the shared ones, or on one thread per instance. Asks it to
   /// stop after `seconds`, and abandons the threads of one that does not within a grace period of seconds/4 (at least
   /// 4, at most 10). Throws the launch's error. False when this very thread had been abandoned when it came back:
-  /// `replace` has been called, and the thread must end without touching what it left behind.
+  /// `replace` has been called, and the thread must end without touching what it left.
   bool runToEnd(const std::shared_ptr<HostExecution> &execution, bool cooperative, double seconds, HostThread &own,
                 Replace replace);
 

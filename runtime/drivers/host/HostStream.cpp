@@ -225,7 +225,7 @@ HostStream::HostStream(std::shared_ptr<HostDevice> theDevice)
 }
 
 HostStream::~HostStream() {
-  if (lostHostThreads()) // nobody is left to wait for
+  if (lostHostThreads()) // nothing is left to wait for
     return;
   std::unique_lock lock(queue->mutex);
   queue->closing = true;

@@ -184,7 +184,7 @@ TEST(HostStream, AForkedChildIsToldThatItHasNoThreads) {
   pid_t child = ::fork();
   if (child == 0) {
     std::string message = messageOf([&] { stream->launch(launch); }) + messageOf([&] { stream->synchronize(); });
-    stream.reset(); // waits for nobody
+    stream.reset(); // does not wait
     (void)!::write(ends[1], message.data(), message.size());
     ::_exit(0);
   }

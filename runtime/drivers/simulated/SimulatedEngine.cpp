@@ -190,8 +190,8 @@ void SimulatedEngine::stopAll(const Error &error) {
         session->machine().stop(*launched.run, error);
 }
 
-/// All waves wait, and some of them until a time: time passes at once when nobody else can do anything meanwhile, else
-/// as fast as it really does.
+/// All waves wait, and some of them until a time: time passes at once when no host thread can do anything meanwhile,
+/// else as fast as it really does.
 uint64_t SimulatedEngine::passTime(uint64_t wanted) {
   constexpr uint64_t mostAtOnce = uint64_t(1) << 20;
   if (secondsLeft(waitedSeconds) <= 0 || isAlone())

@@ -70,7 +70,8 @@ private:
   bool counts = false;                           ///< whether the next session does
   std::multimap<unsigned, uint64_t> freeRecords; ///< by the device
   Guard *guardOfTurn = nullptr;
-  double waitedSeconds = 0; ///< for somebody outside, while only time passed: since launches began, ended or were told
+  double waitedSeconds =
+      0; ///< for another host thread, while only time passed: since launches began, ended or were told
   std::mutex unloadMutex;
   std::vector<simulator::LoadedObject *> unloaded;
 };

@@ -267,8 +267,9 @@ TEST(SimulatedTime, ALimitEndsNoOtherLaunch) {
   EXPECT_EQ(two.read(heard), std::vector<uint32_t>(64, 9));
 }
 
-/// While somebody else could come, time passes as it really does, for so long as one waits for others. The end of a
-/// launch, and a begin, start that anew: `last` does not see its time pass though `first` and `second` used all of it.
+/// While another host thread could act, time passes as it really does, for so long as one waits for others. The end of
+/// a launch, and a begin, start that again: `last` does not see its time pass though `first` and `second` used all of
+/// it.
 TEST(SimulatedTime, PatienceBeginsAnewWithEveryLaunch) {
   TestStream streams[] = {TestStream("sim:gfx942:0"), TestStream("sim:gfx942:1"), TestStream("sim:gfx942:2")};
   TestStream &first = streams[0], &last = streams[1], &second = streams[2];

@@ -36,7 +36,7 @@ AmdCodeObject objectOf(const std::vector<std::string> &programs, WavesOf togethe
   kernel.groupBytes = 8192;
   kernel.privateBytes = 16;
   kernel.resource1 |= 0xc0 << 12; // denormals
-  kernel.resource2 |= 1 << 7;     // the workgroup, behind the argument pointer
+  kernel.resource2 |= 1 << 7;     // the workgroup, after the argument pointer
   kernel.mostWorkItems = 1024;
   return object;
 }

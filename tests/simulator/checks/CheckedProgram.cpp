@@ -43,7 +43,7 @@ void CheckedProgram::begin() {
 CheckedProgram &CheckedProgram::repeat(const std::string &text, unsigned times) {
   if (!hasBegun)
     begin();
-  // What is under way keeps a pointer to its instruction.
+  // What is in flight keeps a pointer to its instruction.
   programs.push_back(std::make_unique<std::vector<Instruction>>(decodeText(chip, text)));
   for (Instruction &instruction : *programs.back()) {
     instruction.pc = end;

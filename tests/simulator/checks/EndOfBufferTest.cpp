@@ -61,7 +61,7 @@ TEST(EndOfBuffer, IsReachedByWordsThatChangeNothingBehindIt) {
     EXPECT_EQ(two.program.wave->v[10][0], 0u);
     three.run(0x561234, swap);
     EXPECT_EQ(three.buffer->bytes[2], 0x56);
-    six.run(0x80003c00, addPair + " offset:4"); // 1, and -0 behind
+    six.run(0x80003c00, addPair + " offset:4"); // 1, and -0 after it
     EXPECT_EQ(six.buffer->bytes[4] | six.buffer->bytes[5] << 8, 0x3c00);
   });
 }
@@ -82,14 +82,14 @@ TEST(EndOfBuffer, IsTheEndForAllElse) {
     EndOfBuffer two(2, policy, isDirect), six(6, policy, isDirect);
     EXPECT_NE(two.faultOf(0, "global_load_dword v10, v2, s[0:1]"), "");
     EXPECT_NE(two.faultOf(0, "global_store_dword v2, v4, s[0:1]"), "");
-    EXPECT_NE(two.faultOf(0, addPair + " offset:4"), ""); // all of the word lies behind
+    EXPECT_NE(two.faultOf(0, addPair + " offset:4"), ""); // all of the word lies past the end
     EXPECT_NE(six.faultOf(0, "global_atomic_add_x2 v2, v[4:5], s[0:1]"), "");
     six.buffer->writable = false;
     EXPECT_EQ(six.faultOf(0, addPair), "writes 4 bytes of read-only memory at 0x700000101000");
   });
 }
 
-/// Bytes behind it are 0, which is no value that nothing has written.
+/// Bytes past the end are 0, which is no value that nothing has written.
 TEST(EndOfBuffer, HasNoUnwrittenBytesBehindIt) {
   const std::string decide = "\ns_waitcnt vmcnt(0)\nv_readfirstlane_b32 s8, v10\ns_cmp_eq_u32 s8, 0\ns_cbranch_scc1 1";
   for (Policy policy : {Policy::Earliest, Policy::Latest}) {

@@ -12,7 +12,7 @@ namespace {
 
 using testing::HasSubstr;
 
-/// v[2:3] is the address of the lane's word; flags are behind the words.
+/// v[2:3] is the address of the lane's word; flags are after the words.
 const std::string begin = "s_load_dwordx2 s[4:5], s[0:1], 0x0\nv_lshlrev_b32 v1, 2, v0\ns_waitcnt lgkmcnt(0)\n"
                           "v_mov_b32 v3, s5\nv_add_co_u32 v2, vcc, s4, v1\nv_addc_co_u32 v3, vcc, 0, v3, vcc\n",
                   store = "global_store_dword v[2:3], v0, off\n", load = "global_load_dword v10, v[2:3], off\n",

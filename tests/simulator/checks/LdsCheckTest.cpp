@@ -152,7 +152,7 @@ TEST(LdsRace, WavesThatEnd) {
 void expectSame(const std::vector<std::string> &programs) {
   expectFindings(programs, Check::LdsSameValue);
 }
-/// A load to LDS of the words `bytes` behind the lane's.
+/// A load to LDS of the words `bytes` after the lane's.
 std::string loadFrom(unsigned bytes) {
   return fmt::format("v_add_co_u32 v12, vcc, {}, v2\nv_addc_co_u32 v13, vcc, 0, v3, vcc\n"
                      "global_load_lds_dword v[12:13], off\n",
@@ -278,7 +278,7 @@ TEST(LdsLock, ACounterThatIsPolled) {
                      "s_cmp_lg_u32 s8, 1\ns_cbranch_scc1 poll\n" +
                      read + "\n" + localWait;
   expectNone({clearLock + "s_barrier\n" + arrive, "s_barrier\n" + poll});
-  // Nobody has cleared it for certain when the first adds.
+  // No wave has cleared it for certain when the first adds.
   expectRace({clearLock + "s_barrier\ns_barrier",
               "s_mov_b64 exec, 1\n" + count + "ds_add_u32 v20, v21\n" + localWait + "\ns_barrier\ns_barrier"});
 }

@@ -20,7 +20,7 @@ enum class Wait { None, OfTheOther, Right };  ///< for the other counter, or for
 
 struct LdsCell {
   Access first, second;
-  bool barrier; ///< between them, behind the wait
+  bool barrier; ///< between them, after the wait
   Wait wait;
 
   /// With an end of line; empty when there is none.

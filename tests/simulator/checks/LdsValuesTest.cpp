@@ -79,9 +79,9 @@ TEST(LdsValues, BetweenWaves) {
 
 /// What one may get wrong in a pipeline of loads to LDS with two slots.
 struct Pipeline {
-  std::string filled = "s_waitcnt vmcnt(1)"; ///< before the barrier behind which others read the slot
+  std::string filled = "s_waitcnt vmcnt(1)"; ///< before the barrier after which others read the slot
   std::string publish = "s_barrier";
-  std::string used = "s_waitcnt lgkmcnt(0)"; ///< before the barrier behind which the slot is filled again
+  std::string used = "s_waitcnt lgkmcnt(0)"; ///< before the barrier after which the slot is filled again
   std::string free = "s_barrier";
 };
 

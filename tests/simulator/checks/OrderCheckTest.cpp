@@ -39,7 +39,7 @@ void expectNeed(WavesOf together, const std::vector<std::string> &programs, cons
   });
 }
 
-// ---- Data, and a flag behind it ----
+// ---- Data, and a flag after it ----
 
 const std::string store = "global_store_dword v[2:3], v0, off\n", load = "global_load_dword v10, v[2:3], off\n",
                   wait = "s_waitcnt vmcnt(0)\n";

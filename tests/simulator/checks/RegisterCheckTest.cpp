@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Registers while a load into them is under way: with the wait no finding, without it exactly one, under every policy.
+// Registers while a load into them is in flight: with the wait no finding, without it exactly one, under every policy.
 #include "CheckedProgram.h"
 #include <gtest/gtest.h>
 

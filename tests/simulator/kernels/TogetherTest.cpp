@@ -179,7 +179,7 @@ size_t countThreads() {
   return size_t(std::distance(tasks, end));
 }
 
-/// The same kernel on three devices at once; `arguments(device)` are its pointers, and the number behind them.
+/// The same kernel on three devices at once; `arguments(device)` are its pointers, and the number after them.
 Result runOnDevices(unsigned threads, const std::string &name, const Geometry &geometry, int number,
                     const std::function<std::vector<uint64_t>(uint64_t buffer, unsigned device)> &pointers,
                     const std::function<bool()> &look = {}) {
@@ -258,7 +258,7 @@ TEST(Together, ChecksWatchSeveralThreads) {
   EXPECT_EQ(runOn(3, sums, CheckSet::usual()).statistics.groupsApart, 99u);
 }
 
-/// Where the host gives no thread, whoever asks does all the work.
+/// Where the host gives no thread, the thread that asks does all the work.
 TEST(Together, WorksWithoutThreads) {
   pthread_attr_t usual, huge;
   ASSERT_EQ(pthread_getattr_default_np(&usual), 0);
@@ -280,7 +280,7 @@ TEST(Together, FaultsAreThoseOfTheFirst) {
                   })
                 .error,
             "");
-  expectSame([](SimulatedObject &object, uint64_t buffer) { // group 56 is the first behind the end
+  expectSame([](SimulatedObject &object, uint64_t buffer) { // group 56 is the first after the end
     return object.run("vector_add", Geometry{{100}, {256}}, buffer, buffer, buffer + 4 * 51200, 25600);
   });
   expectSame([](SimulatedObject &object, uint64_t buffer) {

@@ -108,7 +108,7 @@ private:
     case Near::Xcd:
     case Near::Device:
       arguments.by = 1;
-      arguments.step = where.near == Near::Xcd ? 8 : 1; // neighbours are on different XCDs
+      arguments.step = where.near == Near::Xcd ? 8 : 1; // adjacent workgroups are on different XCDs
       geometry.groups = {uint32_t(arguments.step) * (shape.roles - 1) + 1};
       break;
     case Near::System:
@@ -226,7 +226,7 @@ TEST_P(LitmusTest, FindingsSayWhatIsNotOrdered) {
     }
 }
 
-/// LLVM 22 drops the wait behind buffer_wbl2 when the wave itself has stored nothing: the flag overtakes the data.
+/// LLVM 22 drops the wait after buffer_wbl2 when the wave itself has stored nothing: the flag overtakes the data.
 class LitmusOfAnothersData : public LitmusTest {};
 TEST_P(LitmusOfAnothersData, AFlagThatDoesNotWaitForTheWriteBack) {
   Shape shape{"publish_for_another", "", 2, messageIsBad};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Reverse post-order, loop by loop: inside a loop an inner loop counts as one block, so all loops are contiguous and
-// what follows a loop lies behind it.
+// what follows a loop lies after it.
 #include "tests/thread_interpreter/decode/Decoder.h"
 #include <llvm/ADT/SmallPtrSet.h>
 #include <llvm/Analysis/LoopInfo.h>

@@ -187,7 +187,7 @@ void Decoder::placeGlobals() {
       program->globals.push_back(std::move(bytes));
     }
   }
-  // Arrays without a size are the dynamic shared memory, which begins behind the rest.
+  // Arrays without a size are the dynamic shared memory, which begins after the rest.
   for (const GlobalVariable &global : module.globals())
     if (global.getAddressSpace() == Shared && !sizeOf(global))
       shared = alignTo(shared, std::max<uint64_t>(16, layout.getPreferredAlign(&global).value()));

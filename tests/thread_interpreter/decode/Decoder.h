@@ -13,7 +13,7 @@ namespace heddle::threads {
 
 using Slots = llvm::SmallVector<uint32_t, 4>;
 
-/// The blocks that can be reached, each behind those that dominate it, and every loop contiguous.
+/// The blocks that can be reached, each after those that dominate it, and every loop contiguous.
 std::vector<const llvm::BasicBlock *> orderBlocks(const llvm::Function &function);
 
 /// An operation before its registers are final.
@@ -36,7 +36,7 @@ private:
     size_t op;
     int64_t Op::*field;             ///< null: in the switch table
     int entry;                      ///< of the switch table; -1: otherwise
-    const llvm::BasicBlock *target; ///< null: behind the function
+    const llvm::BasicBlock *target; ///< null: after the function
   };
   /// One inlined instance of a function.
   struct Instance {

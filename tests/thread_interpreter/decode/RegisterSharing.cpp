@@ -8,7 +8,7 @@ using namespace heddle::threads;
 
 static constexpr uint32_t none = ~0u;
 
-/// The piece of each operation: pieces begin at targets of jumps and behind jumps.
+/// The piece of each operation: pieces begin at targets of jumps and after jumps.
 static std::vector<uint32_t> findPieces(const Program &program, const std::vector<PendingOp> &pending,
                                         std::span<const Handler> jumps) {
   auto [jump, branch, choose] = std::tuple(jumps[0], jumps[1], jumps[2]);

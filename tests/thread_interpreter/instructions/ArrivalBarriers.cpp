@@ -256,7 +256,7 @@ static bool completeAtOnce(Block &block, ArrivalBarrier &object) {
   return ends;
 }
 
-/// Behind an operation that ended a phase: lanes of this warp may have been among those who waited.
+/// After an operation that ended a phase: lanes of this warp may have been among those who waited.
 static Flow goOn(Warp &warp, bool completed) {
   if (!completed)
     return Flow::Next;

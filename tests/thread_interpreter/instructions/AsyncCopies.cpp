@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // cp.async: the data land as late as allowed, when the thread waits for them or when the first thread has waited for
-// the phase of an mbarrier in which it arrived for them; until then nobody may touch the target.
+// the phase of an mbarrier in which it arrived for them; until then no thread may touch the target.
 #include "tests/thread_interpreter/Machine.h"
 #include <cstring>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Barriers of the block. All threads of a warp must come to the same one; whoever has exited is missed, so that a
-// barrier behind an early exit never completes and is reported.
+// Barriers of the block. All threads of a warp must come to the same one; a thread that has exited is missed, so that a
+// barrier after an early exit never completes and is reported.
 #include "tests/thread_interpreter/Machine.h"
 #include <algorithm>
 #include <fmt/format.h>
