@@ -50,7 +50,7 @@ def main():
     for line in run("readelf", "-lW", library).splitlines():
         if line.split()[:1] == ["TLS"] and int(line.split()[5], 16) > MOST_THREAD_BYTES:
             findings.append(f"the library has {int(line.split()[5], 16)} bytes of thread_local variables, and at most "
-                            f"{MOST_THREAD_BYTES} are wanted; keep large ones behind a pointer")
+                            f"{MOST_THREAD_BYTES} are wanted; keep large ones in the heap")
     for finding in findings:
         print(f"{library}: error: {finding}", file=sys.stderr)
     return 1 if findings or not exported else 0

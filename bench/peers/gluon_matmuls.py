@@ -3,7 +3,7 @@
 
 f16 tiles by bulk copies (TMA) into a ring with barrier objects, products by warp groups, the result by a bulk store; `piped`: the same
 warps load and multiply; `specialised`: one warp loads. Each row is the median of 15 runs of 10 launches, one after the other on the
-GPU, behind a wait that hides the launches; results are compared with cuBLAS's. Needs PyTorch, Triton 3.6 or later with Gluon, an H100
+GPU, after a wait that hides the launches; results are compared with cuBLAS's. Needs PyTorch, Triton 3.6 or later with Gluon, an H100
 or H200, and `HEDDLE_LIBRARY` with `PYTHONPATH=python`, or the wheel.
 """
 import argparse

@@ -90,7 +90,7 @@ template <int packets> __device__ void exchange(Memory m, int me, size_t first) 
     }
     if (!all_came) __trap();
 #pragma unroll
-    for (int i = 0; i < packets; ++i) sum += unsigned(seen[i]); // of packets that nobody reads ptxas would load half, one by one
+    for (int i = 0; i < packets; ++i) sum += unsigned(seen[i]); // of packets that nothing reads ptxas would load half, one by one
     __syncthreads();
   }
   m.in[me][threadIdx.x].x = sum;

@@ -45,7 +45,7 @@ def say(text):
 def parse_size(text):
     match = re.fullmatch(r"(\d+(?:\.\d+)?)([KMG]?)", text.upper())
     if not match or float(match[1]) <= 0:
-        raise Refusal(f"`{text}` is no size in bytes", "a size is a number, or one with K, M or G behind it, as 64K")
+        raise Refusal(f"`{text}` is no size in bytes", "a size is a number, or one with K, M or G after it, as 64K")
     return int(float(match[1]) * 1024 ** " KMG".index(match[2] or " "))
 
 

@@ -1,6 +1,6 @@
 // RUN: heddle-opt %s -heddle-expand-peer -canonicalize -cse | FileCheck %s
 // A barrier of three ranks: tiles of four lanes, of which the third is masked off, as is the rank itself. Every thread's
-// stores leave before the block meets; after it has met again, all threads know whether somebody was missing.
+// stores leave before the first barrier of the block; after the second one all threads know whether a rank was missing.
 
 // CHECK-LABEL: @three
 // CHECK: peer.release_fence
@@ -30,7 +30,7 @@ tt.func @three(%group: !tt.ptr<i64>, %signals: !tt.ptr<i64>, %epoch: i64, %deadl
   tt.return %ok : i1
 }
 
-// One rank meets nobody.
+// One rank needs no barrier.
 // CHECK-LABEL: @one
 // CHECK: ttg.barrier
 // CHECK-NOT: peer.atomic

@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -heddle-expand-peer -canonicalize -cse | FileCheck %s
-// Two values of three ranks: sixteen lanes, four words for each of four ranks, of which the last is nobody. Each word is a
+// Two values of three ranks: sixteen lanes, four words for each of four ranks, of which the last does not exist. Each word is a
 // packet with the epoch's flag; `relaxed` waits for nothing first.
 
 // CHECK-LABEL: @relaxed
@@ -36,7 +36,7 @@ tt.func @release(%group: !tt.ptr<i64>, %slots: !tt.ptr<i64>, %epoch: i64, %deadl
   tt.return %ok : i1
 }
 
-// One rank has nobody to tell.
+// One rank sends nothing.
 // CHECK-LABEL: @one
 // CHECK-NOT: peer.atomic
 // CHECK: tt.return %true

@@ -88,7 +88,7 @@ tt.func @indices(%p: tensor<8x!tt.ptr<i32>>, %s: i32, %n: i32) {
   tt.return
 }
 
-// What the inner loop leaves behind is a uniform step of the outer one.
+// What the inner loop leaves is a uniform step of the outer one.
 // CHECK-LABEL: @nested
 // CHECK: scf.for {{.*}} iter_args(%[[OUTER:.*]] = %{{.*}}) -> (i64)
 // CHECK: %[[INNER:.*]] = scf.for {{.*}} -> (i64)

@@ -27,7 +27,7 @@ __kernel void counts(__global int *out, int apart) {
   out[ITEM] = sums[ITEM];
 }
 
-// Stores, a barrier, and a flag behind it if somebody is to be told.
+// Stores, a barrier, and a flag after it if something is to be told.
 __kernel void publish(__global int *out, __global atomic_int *flag, int tell) {
   out[ITEM] = 0;
   __builtin_amdgcn_s_barrier();
@@ -35,7 +35,7 @@ __kernel void publish(__global int *out, __global atomic_int *flag, int tell) {
     __opencl_atomic_store(flag, 0, __ATOMIC_RELAXED, DEVICE);
 }
 
-// Stores and waits for that; the wave ends, reads something else, or tells somebody.
+// Stores and waits for that; the wave ends, reads something else, or tells something.
 __kernel void store_and(__global int *out, __global atomic_int *flag, __global const int *x, int what) {
   out[ITEM] = 0;
   WAIT_VECTOR();
@@ -56,7 +56,7 @@ __kernel void load_and_end(__global int *x) {
   __asm__ volatile("s_nop 7");
 }
 
-// Two waits, and the load's result behind them: the first is needed by nobody who sees the second.
+// Two waits, and the load's result after them: the first is needed by no wave that sees the second.
 __kernel void waits_twice(__global const int *x, __global int *out) {
   __global const int *place = x + ITEM;
   int value;
@@ -69,7 +69,7 @@ __kernel void waits_twice(__global const int *x, __global int *out) {
   out[ITEM] = 1;
 }
 
-// A load on one path alone, and a wait behind both.
+// A load on one path alone, and a wait after both.
 __kernel void maybe_load(__global const int *x, __global int *out, int asked) {
   int value = 0;
   __global const int *place = x + ITEM;
@@ -86,7 +86,7 @@ __kernel void masked(__global int *out, int below, int same) {
     *place = 0;
 }
 
-// Releases with nothing and with something behind them, acquires with something and with nothing before them.
+// Releases with nothing and with something after them, acquires with something and with nothing before them.
 __kernel void fences(__global int *data, __global atomic_int *flag) {
   __builtin_amdgcn_fence(__ATOMIC_RELEASE, "agent");
   WAIT_VECTOR();
@@ -104,7 +104,7 @@ __kernel void fences(__global int *data, __global atomic_int *flag) {
   __builtin_amdgcn_fence(__ATOMIC_ACQUIRE, "agent");
 }
 
-// A write-back with one operation behind it, for which a count above 0 waits: without it the count means another one.
+// A write-back with one operation after it, for which a count above 0 waits: without it the count means another one.
 __kernel void counted(__global int *x, __global int *out) {
   __global int *place = x + ITEM;
   int value;
@@ -129,7 +129,7 @@ __kernel void tell_device(__global atomic_int *__global *flags, int rank) {
       __builtin_amdgcn_s_sleep(1);
 }
 
-// A load that nobody needs.
+// A load that nothing needs.
 __kernel void for_nobody(__global const int *x, __global int *out) {
   __global const int *place = x + ITEM;
   int value;
@@ -137,7 +137,7 @@ __kernel void for_nobody(__global const int *x, __global int *out) {
   out[ITEM] = 1;
 }
 
-// Somebody jumps between a wait and the barrier behind it.
+// A wave jumps between a wait and the barrier after it.
 __kernel void jump_between(__global int *out) {
   int turns;
   __asm__ volatile("s_mov_b32 %0, 2\n\ts_waitcnt vmcnt(1)\n1:\n\ts_barrier\n\ts_sub_u32 %0, %0, 1\n\ts_cmp_lg_u32 %0, 0\n\ts_cbranch_scc1 1b\n\t"

@@ -96,7 +96,7 @@ __kernel void waits_twice(__global const int *x, __global int *out) {
   out[ITEM] = value + 1;
 }
 
-// A load that nobody needs.
+// A load that nothing needs.
 __kernel void for_nobody(__global const int *x, __global int *out) {
   __global const int *place = x + ITEM;
   int value;

@@ -2,8 +2,8 @@
 // Sums over ranks, of bf16 with f32 between, by kernels that run on every rank at once. A rank is a device, or, where
 // `first_rank` is 0 on the only device, a column of workgroups: workgroup (x, y) is block y of rank first_rank + x.
 //
-// What others read or write of a rank is behind `table`: three addresses a rank, its staging area (two of `count`), its
-// result and its flags, two for each block and rank. Flags are set by a monotonic store behind a release fence and a
+// What others read or write of a rank is after `table`: three addresses a rank, its staging area (two of `count`), its
+// result and its flags, two for each block and rank. Flags are set by a monotonic store after a release fence and a
 // wait for all that was written: LLVM 22 drops the wait in a release store.
 #include "common.h"
 
@@ -51,7 +51,7 @@ static u16 narrow(float value) { // to nearest even; of numbers
   return (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
 }
 
-// Each rank reads everybody's numbers. `epoch` is one more in every call; statuses of blocks become 1 when somebody did
+// Each rank reads all ranks' numbers. `epoch` is one more in every call; statuses of blocks become 1 when something did
 // not come. Staging areas take turns: who is two epochs further has seen that this one was read.
 WORK_ITEMS(256) __kernel void one_shot(__global const u64 *table, __global const u64 *inputs, __global u32 *statuses,
                                        u32 first_rank, u32 world, u32 count, u32 epoch, u32 blocks) {

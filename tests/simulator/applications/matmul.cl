@@ -60,7 +60,7 @@ static void load_to_lds(Source source, __local u8 *lds, u32 from) {
 }
 #endif
 
-// The tile at (row, k) of a matrix with `columns` columns. A lane's bytes come to lie behind those of the lane before it;
+// The tile at (row, k) of a matrix with `columns` columns. A lane's bytes come to lie after those of the lane before it;
 // rows beyond the matrix are beyond its bytes, and become zeros.
 static void load_tile(Source source, __local u8 *lds, u32 row, u32 k, u32 columns) {
   for (u32 i = 0; i < LOADS; ++i) {

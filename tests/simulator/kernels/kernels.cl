@@ -226,7 +226,7 @@ __kernel void chain(__global volatile u32 *flags, __global u32 *sums) {
   }
 }
 
-// A load that nobody waits for: right only if it is at once.
+// A load that nothing waits for: right only if it is at once.
 __kernel void no_wait(__global int *x, __global int *out) {
   __global int *place = x + ITEM;
   int value = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels of two devices that talk to each other. A release is a fence, a wait for all stores and a relaxed store: LLVM
-// 22 forgets the wait behind buffer_wbl2.
+// 22 forgets the wait after buffer_wbl2.
 typedef unsigned int u32;
 
 #define ITEM __builtin_amdgcn_workitem_id_x()
@@ -31,7 +31,7 @@ __kernel void exchange(__global u32 *own_box, __global u32 *peer_box, __global a
   *round = epoch;
 }
 
-// Waits for a word that somebody says.
+// Waits for a word that another device stores.
 __kernel void listen(__global atomic_uint *flag, u32 value, __global u32 *heard) {
   await(flag, value);
   heard[ITEM] = value;

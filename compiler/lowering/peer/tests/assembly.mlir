@@ -5,7 +5,7 @@
 // RUN: opt -O3 -mtriple=amdgcn-amd-amdhsa -mcpu=gfx950 %t.amdgpu | llc -O3 -mcpu=gfx950 -o - | FileCheck %s --check-prefix=GCN
 // RUN: llc -O0 -mtriple=amdgcn-amd-amdhsa -mcpu=gfx942 %t.amdgpu -o - | FileCheck %s --check-prefix=GCN
 // The machine's instructions, also after the optimiser. On AMD the flag is stored when the write-back has been waited for,
-// and the cache is invalidated once, behind the loop.
+// and the cache is invalidated once, after the loop.
 
 llvm.func @__heddle_atomicwrite_i32_release_system_nomask(!llvm.ptr<1>, i32) -> i32
 llvm.func @__heddle_atomicwrite_i64_release_gpu_mask(!llvm.ptr<1>, i64, i32) -> i64

@@ -19,7 +19,7 @@ llvm.func @write(%p: !llvm.ptr<1>, %v: i32, %m: i1) -> i32 {
   %0 = llvm.call @__heddle_atomicwrite_i32_relaxed_system_mask(%p, %v, %m) : (!llvm.ptr<1>, i32, i1) -> i32
   // CHECK-NEXT: llvm.store %arg1, %arg0 atomic monotonic
   %1 = llvm.call @__heddle_atomicwrite_i32_relaxed_system_nomask(%p, %v) : (!llvm.ptr<1>, i32) -> i32
-  // The result of a write is nobody's business.
+  // Nothing reads the result of a write.
   // CHECK-NEXT: %[[POISON:.*]] = llvm.mlir.poison : i32
   // CHECK-NEXT: llvm.return %[[POISON]]
   llvm.return %1 : i32

@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -heddle-implement-peer-calls=target=host | FileCheck %s
-// Several calls in one block, calls in loops and branches: a value leaves its loop through the block behind it. The host
+// Several calls in one block, calls in loops and branches: a value leaves its loop through the block after it. The host
 // lets other threads run and asks the C library for the time, in the frame of the function.
 
 llvm.func @__heddle_atomicspinwait_i32_relaxed_system_eq_nomask(!llvm.ptr, i32, i64, !llvm.ptr) -> i32

@@ -1,4 +1,4 @@
-// Swaps under a mask, and a wait whose answer nobody asks for: what the mask forbids stays, and so does what is not as
+// Swaps under a mask, and a wait whose answer nothing asks for: what the mask forbids stays, and so does what is not as
 // expected.
 // RUN: heddle compile %s --target gfx942 --from simplify-layouts -o %t.hpkg
 // RUN: heddle run %t.hpkg --device sim:gfx942 --grid 1 --arg out=i32[128] --arg flag=i32[1] --out out=- | FileCheck %s

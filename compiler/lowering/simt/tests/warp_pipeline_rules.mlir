@@ -187,7 +187,7 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
 
 // -----
 
-// The same with a bubble between: then the next iteration's store is one stage behind the load.
+// The same with a bubble between: then the next iteration's store is one stage after the load.
 #l = #simt.linear<register = [], lane = [[1], [2], [4], [8], [16], [32]], warp = [[64], [128], [256]], shape = [512]>
 #r = #simt.linear<register = [], lane = [[64], [128], [256], [1], [2], [4]], warp = [[8], [16], [32]], shape = [512]>
 !tile = !simt.shared<1 * 512xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256]]>

@@ -8,7 +8,7 @@
 #r = #simt.linear<register = [], lane = [[64], [128], [256], [1], [2], [4]], warp = [[8], [16], [32]], shape = [512]>
 !ring = !simt.shared<4 * 512xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256]]>
 module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
-  // A tile is written two iterations after it was read: the barrier behind the reads need not wait for them.
+  // A tile is written two iterations after it was read: the barrier after the reads need not wait for them.
   // CHECK-LABEL: tt.func @two
   // CHECK: simt.barrier shared
   // CHECK-NEXT: simt.shift_warps
@@ -86,7 +86,7 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
     tt.return
   }
 
-  // Straight code: stage by stage, and no barrier behind the last.
+  // Straight code: stage by stage, and no barrier after the last.
   // CHECK-LABEL: tt.func @straight
   // CHECK: simt.shift_warps
   // CHECK-NEXT: simt.stage "one"
