@@ -401,7 +401,7 @@ static std::vector<Phase> tilePhases(const TileDots &dots) {
      "heddle-expand-block-pointers", nullptr, input, {"tt.make_tensor_ptr", "tt.advance"}, Entrance::Tile},
     {"expand-descriptors", Level::Tile, "turns tensor descriptors into tiles of pointers with masks",
      "heddle-expand-descriptors", nullptr, input, {"tt.make_tensor_descriptor", "tt.descriptor_load", "tt.descriptor_store"}, Entrance::Tile},
-    {"expand-dot-scaled", Level::Tile, "turns scaled dots for which the chip has no instruction into conversions, products and a plain dot, and dots in several parts into those",
+    {"expand-dot-scaled", Level::Tile, "turns scaled dots for which the chip has no instruction into conversions, multiplications and a plain dot, and dots in several parts into those",
      dots.passes, nullptr, input, dots.leavesScaled ? std::vector<const char *>() : std::vector<const char *>{"tt.dot_scaled"},
      Entrance::Tile},
     {"device-library", Level::Tile, "turns functions of the vendors' device libraries, and PTX where it is not the chip's, into math operations",

@@ -186,7 +186,7 @@ LogicalResult MatrixDotOp::verify() {
   if ((instruction && getWarpGroups()) || (getPending() && !getWarpGroups()) || int64_t(getPending()) < 0)
     return emitOpError() << "has " << (instruction ? "an instruction" : "no instruction") << ", "
                          << (getWarpGroups() ? "is" : "is not") << " by warp groups and leaves "
-                         << int64_t(getPending()) << " products pending";
+                         << int64_t(getPending()) << " matmuls pending";
   // Rule S23: tiles of whole instructions, or of one, part of whose rows or columns repeat others; not where lanes hold
   // pieces of K besides (4 x 64, 64 x 4).
   if (!instruction)

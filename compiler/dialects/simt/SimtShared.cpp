@@ -485,7 +485,7 @@ static bool isBehindPending(DotWaitOp wait) {
 LogicalResult DotWaitOp::verify() {
   int64_t pending = int64_t(getPending());
   if (pending < 0)
-    return emitOpError() << "leaves " << pending << " products pending";
+    return emitOpError() << "leaves " << pending << " matmuls pending";
   // Rule S12: what may be pending goes to those that leave it so.
   if (isBehindPending(*this))
     return success();

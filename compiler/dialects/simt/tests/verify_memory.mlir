@@ -72,7 +72,7 @@ tt.func @s32(%p: !tt.ptr<i32>, %v: i32) {
 
 #l = #simt.linear<register = [[0, 1], [0, 2], [0, 4], [0, 8]], lane = [[1, 0], [2, 0], [4, 0], [8, 0]], warp = [], shape = [16, 16]>
 tt.func @s33(%a: tensor<16x16xf16, #l>, %c: tensor<16x16xf32, #l>) {
-  // expected-error @+1 {{has no instruction, is not by warp groups and leaves 1 products pending}}
+  // expected-error @+1 {{has no instruction, is not by warp groups and leaves 1 matmuls pending}}
   %0 = simt.dot %a, %a, %c pending 1 : tensor<16x16xf16, #l> * tensor<16x16xf16, #l> -> tensor<16x16xf32, #l>
   tt.return
 }

@@ -107,7 +107,7 @@ tt.func @s12(%c: tensor<64x16xf32, #sums>) {
 // -----
 #sums = #simt.linear<register = [[0, 1], [8, 0], [0, 8]], lane = [[0, 2], [0, 4], [1, 0], [2, 0], [4, 0]], warp = [[16, 0], [32, 0]], shape = [64, 16]>
 tt.func @s12_negative(%c: tensor<64x16xf32, #sums>) {
-  // expected-error @+1 {{leaves -1 products pending}}
+  // expected-error @+1 {{leaves -1 matmuls pending}}
   %d = simt.dot_wait %c pending -1 : tensor<64x16xf32, #sums>
   tt.return
 }
