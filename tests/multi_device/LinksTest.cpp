@@ -56,7 +56,7 @@ TEST_P(Links, CarryWhatTheAlgorithmSays) {
   for (const Algorithm *algorithm : allAlgorithms())
     for (K kind : algorithm->kinds) {
       SCOPED_TRACE(algorithm->name);
-      Plan plan = planOfTiles(*algorithm, kind, ranks, "gfx942", 4);
+      Plan plan = planOfTiles(*algorithm, kind, ranks, "gfx942", ranks < 8 || isLong() ? 4 : 2);
       auto traffic = trafficOf(plan, "gfx942");
       for (int from = 0; from < ranks; ++from)
         for (int to = 0; to < ranks; ++to) {

@@ -16,7 +16,7 @@ protected:
     makeExecutor(GetParam())->run(kernelText(parameters, body), grid, arguments);
     return arguments;
   }
-  int32_t count() const { return GetParam() == "reference" ? 40 : instances; }
+  int32_t count() const { return GetParam() == "reference" ? 40 : hasFewPrograms(GetParam()) ? 100 : instances; }
 };
 INSTANTIATE_TEST_SUITE_P(Executors, Atomics, testing::ValuesIn(executorsUnderTest({"reference"})),
                          [](const auto &info) { return testNameOf(info.param); });

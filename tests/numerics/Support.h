@@ -4,6 +4,7 @@
 #include "support/TestDevice.h"
 #include "tests/executors/Executor.h"
 #include "tests/reference/TestSupport.h"
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,13 @@ std::unique_ptr<Executor> makeExecutor(const std::string &name);
 
 /// The test device; for `host` also `host_checked`, and `more` before them.
 std::vector<std::string> executorsUnderTest(std::vector<std::string> more = {});
+
+/// Whether `executor` is a simulated device and this is not `./dev test --long`: programs that contend for one address
+/// take a time that grows with the square of their number there, and a few dozen of them interleave as well.
+inline bool hasFewPrograms(const std::string &executor) {
+  const char *text = std::getenv("HEDDLE_TEST_LONG");
+  return executor.starts_with("sim:") && !(text && *text);
+}
 
 /// The name of an executor as GoogleTest's names may be.
 std::string testNameOf(std::string executor);
