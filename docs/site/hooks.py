@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What mkdocs.yml needs beside docs/: the pages at the root of the repository become pages of the site, and links to files that
-are no pages become the names of the files."""
+are no pages become the names of the files. A link called `page.md` gets the title of the page."""
+import functools
 import pathlib
 import posixpath
 import re
@@ -33,11 +34,19 @@ def rewritten(text, source, page):
     return "".join(part if index % 2 else LINK.sub(lambda match: link(match, source, page), part) for index, part in enumerate(parts))
 
 
+@functools.cache
+def title(path):
+    """What a link is called whose words are the name of a file."""
+    return re.search(r"^# (.*)", (ROOT / path).read_text(encoding="utf-8"), re.M)[1]
+
+
 def link(match, source, page):
     picture, words, target, anchor = match[1], match[2], match[3], match[4] or ""
     if not target or "://" in target:
         return match[0]
     path = posixpath.normpath(posixpath.join(posixpath.dirname(source), target))
+    if re.fullmatch(r"[\w/.-]+\.md", words) and (ROOT / path).is_file():
+        words = title(path)
     if path in PAGES:
         path = PAGES[path]
     elif path.startswith("docs/"):
