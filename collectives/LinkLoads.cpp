@@ -80,7 +80,7 @@ private:
 
 /// Estimates, of published times of such kernels on eight MI300X and MI355X: 5 us for a kernel of packets, 7 us with a
 /// barrier and reads; a launch is the same for all. A barrier writes a device's caches back before its signals.
-constexpr double legNanoseconds = 1500, meetingNanoseconds = 2500, readNanoseconds = 1000;
+constexpr double legNanoseconds = 1500, barrierNanoseconds = 2500, readNanoseconds = 1000;
 /// Data that are staged go once more through the memory of a device: written and read.
 constexpr double stagingBytesPerNanosecond = 1000;
 /// Of a chip whose links are not known: what copies get of PCIe 4 with 16 lanes.
@@ -128,7 +128,7 @@ double estimateNanoseconds(const LinkLoads &loads, const PeerLinks &links, int64
   bool hasSwitch = links.perPair == 0;
   double usable = double(links.usableBytesPerSecond ? links.usableBytesPerSecond : unknownBytesPerSecond);
   double bytes = double(partBytes), perNanosecond = (hasSwitch ? 1 : links.perPair) * usable * 1e-9;
-  double time = legNanoseconds * loads.legs + meetingNanoseconds * loads.barriers;
+  double time = legNanoseconds * loads.legs + barrierNanoseconds * loads.barriers;
   for (const LinkLoads::Phase &phase : loads.phases)
     time += (phase.reads ? readNanoseconds : 0) +
             (hasSwitch ? phase.fullestPort(loads.ranks) : phase.largest()) * bytes / perNanosecond;

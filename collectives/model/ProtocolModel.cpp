@@ -254,7 +254,7 @@ void ModelWriter::writeRound() {
     alongside(fmt::format("t{} = 0", i));
 }
 
-//===-- The barrier: as BlockMeeting.cpp expands it --------------------------------------------------------------===//
+//===-- The barrier: as BlockBarriers.cpp expands it --------------------------------------------------------------===//
 
 std::set<int> ModelWriter::others() const {
   std::set<int> result;

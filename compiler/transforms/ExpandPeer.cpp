@@ -4,7 +4,7 @@
 // protocol.
 #include "compiler/dialects/triton/TritonBuilders.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
-#include "compiler/transforms/BlockMeeting.h"
+#include "compiler/transforms/BlockBarriers.h"
 #include "compiler/transforms/Passes.h"
 #include "compiler/transforms/PeerEmitter.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -105,8 +105,8 @@ struct ExpandPeerPass : heddle::impl::ExpandPeerPassBase<ExpandPeerPass> {
       llvm::TypeSwitch<Operation *>(op)
           .Case<RankOp, WorldSizeOp, AddressOp, DeadlineOp, PacketSendOp, PacketReceiveOp, ReportOp>(
               [](auto known) { expand(known); })
-          .Case([](BlockBarrierOp barrier) { expandMeeting(barrier); })
-          .Case([](BlockExchangeOp exchange) { expandMeeting(exchange); });
+          .Case([](BlockBarrierOp barrier) { expandBarrier(barrier); })
+          .Case([](BlockExchangeOp exchange) { expandBarrier(exchange); });
   }
 };
 

@@ -40,12 +40,12 @@ struct Mail {
 };
 
 /// The begin of the file; the slots follow.
-struct Meeting {
+struct Rendezvous {
   std::atomic<int> come, count, generation;
   int colors[mostRanks], keys[mostRanks];
   Mail mail[mostRanks][mostRanks]; ///< by sender and receiver
 };
-constexpr size_t meetingBytes = (sizeof(Meeting) + 4095) / 4096 * 4096;
+constexpr size_t rendezvousBytes = (sizeof(Rendezvous) + 4095) / 4096 * 4096;
 
 } // namespace
 
@@ -53,13 +53,13 @@ namespace heddle::dropin {
 struct CommHandle {
   int rank, ranks;
   std::string token;
-  Meeting *meeting;
+  Rendezvous *rendezvous;
   int splits = 0;
   bool blocks = true;
   std::atomic<int> questions = 0; ///< until a call is no longer in progress
   std::atomic<int> users = 0;     ///< threads in a call
   std::atomic<bool> isAborted = false, isOver = false;
-  char *slot(int of) const { return reinterpret_cast<char *>(meeting) + meetingBytes + size_t(of) * slotBytes; }
+  char *slot(int of) const { return reinterpret_cast<char *>(rendezvous) + rendezvousBytes + size_t(of) * slotBytes; }
 };
 } // namespace heddle::dropin
 
@@ -108,22 +108,22 @@ bool waitUntil(const std::function<bool()> &holds) {
 }
 
 bool barrier(Comm comm) {
-  Meeting &meeting = *comm->meeting;
-  int generation = meeting.generation;
+  Rendezvous &rendezvous = *comm->rendezvous;
+  int generation = rendezvous.generation;
   if (comm->isAborted)
     return false;
-  if (++meeting.count == comm->ranks) {
-    meeting.count = 0;
-    ++meeting.generation;
+  if (++rendezvous.count == comm->ranks) {
+    rendezvous.count = 0;
+    ++rendezvous.generation;
     return true;
   }
-  return waitUntil([&] { return comm->isAborted || meeting.generation != generation; }) && !comm->isAborted;
+  return waitUntil([&] { return comm->isAborted || rendezvous.generation != generation; }) && !comm->isAborted;
 }
 
 Result join(Comm *place, const std::string &token, int rank, int ranks) {
   const char *folder = std::getenv("TMPDIR");
   std::string path = std::string(folder ? folder : "/tmp") + "/fake-nccl-" + token;
-  size_t bytes = meetingBytes + size_t(ranks) * slotBytes;
+  size_t bytes = rendezvousBytes + size_t(ranks) * slotBytes;
   int file = ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
   void *memory = file >= 0 && ::ftruncate(file, off_t(bytes)) == 0
                      ? ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, file, 0)
@@ -132,10 +132,10 @@ Result join(Comm *place, const std::string &token, int rank, int ranks) {
     ::close(file);
   if (memory == MAP_FAILED)
     return result::systemError;
-  *place = new CommHandle{rank, ranks, token, static_cast<Meeting *>(memory)};
-  if (++(*place)->meeting->come == ranks)
+  *place = new CommHandle{rank, ranks, token, static_cast<Rendezvous *>(memory)};
+  if (++(*place)->rendezvous->come == ranks)
     ::unlink(path.c_str());
-  return waitUntil([&] { return (*place)->meeting->come >= ranks; }) ? result::success : result::systemError;
+  return waitUntil([&] { return (*place)->rendezvous->come >= ranks; }) ? result::success : result::systemError;
 }
 
 size_t bytesOf(int type) {
@@ -305,15 +305,16 @@ Result ncclCommInitAll(Comm *, int, const int *) {
 
 Result ncclCommSplit(Comm comm, int color, int key, Comm *made, Config *) {
   return enter("ncclCommSplit", comm, [=] {
-    comm->meeting->colors[comm->rank] = color;
-    comm->meeting->keys[comm->rank] = key;
+    comm->rendezvous->colors[comm->rank] = color;
+    comm->rendezvous->keys[comm->rank] = key;
     if (!barrier(comm))
       return Result(result::remoteError);
     int rank = 0, ranks = 0;
     for (int other = 0; other < comm->ranks; ++other) {
-      bool isSame = comm->meeting->colors[other] == color;
+      bool isSame = comm->rendezvous->colors[other] == color;
       ranks += isSame;
-      rank += isSame && (comm->meeting->keys[other] < key || (comm->meeting->keys[other] == key && other < comm->rank));
+      rank += isSame &&
+              (comm->rendezvous->keys[other] < key || (comm->rendezvous->keys[other] == key && other < comm->rank));
     }
     std::string token = comm->token + "." + std::to_string(comm->splits++) + "." + std::to_string(color);
     *made = nullptr;
@@ -333,7 +334,7 @@ Result ncclCommDestroy(Comm comm) {
   }
   comm->isOver = true;
   waitUntil([&] { return comm->users == 0; });
-  ::munmap(comm->meeting, meetingBytes + size_t(comm->ranks) * slotBytes);
+  ::munmap(comm->rendezvous, rendezvousBytes + size_t(comm->ranks) * slotBytes);
   return result::success;
 }
 
@@ -452,7 +453,7 @@ Result ncclBroadcast(const void *input, void *output, size_t count, int type, in
 /// One message between two ranks at a time, so a group has at most one, and its sends come first.
 Result ncclSend(const void *input, size_t count, int type, int peer, Comm comm, Stream) {
   return enter("ncclSend", comm, [=] {
-    Mail &mail = comm->meeting->mail[comm->rank][peer];
+    Mail &mail = comm->rendezvous->mail[comm->rank][peer];
     if (count * bytesOf(type) > sizeof mail.bytes)
       return Result(4);
     if (!waitUntil([&] { return comm->isAborted || !mail.isFull; }) || comm->isAborted)
@@ -465,7 +466,7 @@ Result ncclSend(const void *input, size_t count, int type, int peer, Comm comm, 
 
 Result ncclRecv(void *output, size_t count, int type, int peer, Comm comm, Stream) {
   return enter("ncclRecv", comm, [=] {
-    Mail &mail = comm->meeting->mail[peer][comm->rank];
+    Mail &mail = comm->rendezvous->mail[peer][comm->rank];
     if (!waitUntil([&] { return comm->isAborted || mail.isFull; }) || comm->isAborted)
       return Result(result::remoteError);
     std::memcpy(output, mail.bytes, count * bytesOf(type));

@@ -159,7 +159,7 @@ TEST(Exchange, WhoIsMissingIsReported) {
     EXPECT_EQ(error.expected, epoch);
     EXPECT_EQ(error.seen, 0u);
     EXPECT_EQ(error.tag, 7u);
-    EXPECT_EQ(ranks.arena(rank)[outOffset / 8] / 1000, 1u) << "one meeting that failed, and wrong words";
+    EXPECT_EQ(ranks.arena(rank)[outOffset / 8] / 1000, 1u) << "one barrier that failed, and wrong words";
   }
 }
 

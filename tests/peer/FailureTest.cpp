@@ -31,9 +31,9 @@ module {
 /// What the kernel stores for a barrier.
 constexpr uint64_t missed = 1, met = 2;
 
-struct Meeting {
+struct RankBarrier {
   Ranks ranks;
-  Meeting(int worldSize, double limitSeconds) : ranks(worldSize, limitSeconds) {
+  RankBarrier(int worldSize, double limitSeconds) : ranks(worldSize, limitSeconds) {
     ranks.load(fill(meetKernel, {{"WORLD", worldSize}}));
   }
   void start(int rank, uint64_t epoch, uint64_t tag, int64_t blocks = 1) {
@@ -46,13 +46,13 @@ struct Meeting {
 constexpr double busyLimit = 1;
 
 TEST(Failure, TheRecordNamesWhoDidNotCome) {
-  Meeting meeting(3, busyLimit);
-  Ranks &ranks = meeting.ranks;
+  RankBarrier barrier(3, busyLimit);
+  Ranks &ranks = barrier.ranks;
   for (int rank : {0, 1})
-    meeting.start(rank, 5, 77);
+    barrier.start(rank, 5, 77);
   for (int rank : {0, 1}) {
     ranks.finish(rank);
-    EXPECT_EQ(meeting.status(rank), missed);
+    EXPECT_EQ(barrier.status(rank), missed);
     const PeerError &error = ranks.error(rank);
     EXPECT_EQ(error.state, uint32_t(PeerErrorState::Written));
     EXPECT_EQ(error.reason, uint32_t(PeerErrorReason::Deadline));
@@ -68,22 +68,22 @@ TEST(Failure, TheRecordNamesWhoDidNotCome) {
 }
 
 TEST(Failure, ABlockIsMissedAlone) {
-  Meeting meeting(2, busyLimit);
-  Ranks &ranks = meeting.ranks;
+  RankBarrier barrier(2, busyLimit);
+  Ranks &ranks = barrier.ranks;
   for (int rank : {0, 1}) // epoch 3 for all three blocks
-    meeting.start(rank, 3, 1, 3);
+    barrier.start(rank, 3, 1, 3);
   for (int rank : {0, 1}) {
     ranks.finish(rank);
     for (uint64_t block = 0; block < 3; ++block)
-      EXPECT_EQ(meeting.status(rank, block), met);
+      EXPECT_EQ(barrier.status(rank, block), met);
   }
-  meeting.start(0, 4, 2, 3);
-  meeting.start(1, 4, 2, 2); // block 2 stays away
+  barrier.start(0, 4, 2, 3);
+  barrier.start(1, 4, 2, 2); // block 2 stays away
   ranks.finish(0);
   ranks.finish(1);
-  EXPECT_EQ(meeting.status(0, 0), met);
-  EXPECT_EQ(meeting.status(0, 1), met);
-  EXPECT_EQ(meeting.status(0, 2), missed);
+  EXPECT_EQ(barrier.status(0, 0), met);
+  EXPECT_EQ(barrier.status(0, 1), met);
+  EXPECT_EQ(barrier.status(0, 2), missed);
   EXPECT_EQ(ranks.error(0).peer, 1u);
   EXPECT_EQ(ranks.error(0).block, 2u);
   EXPECT_EQ(ranks.error(0).expected, 4u);
@@ -92,48 +92,48 @@ TEST(Failure, ABlockIsMissedAlone) {
 }
 
 TEST(Failure, TheFirstRecordStays) {
-  Meeting meeting(2, busyLimit);
+  RankBarrier barrier(2, busyLimit);
   for (uint64_t epoch : {1, 2}) {
-    meeting.start(0, epoch, 100 + epoch);
-    meeting.ranks.finish(0);
-    EXPECT_EQ(meeting.status(0), missed);
+    barrier.start(0, epoch, 100 + epoch);
+    barrier.ranks.finish(0);
+    EXPECT_EQ(barrier.status(0), missed);
   }
-  EXPECT_EQ(meeting.ranks.error(0).expected, 1u);
-  EXPECT_EQ(meeting.ranks.error(0).tag, 101u);
+  EXPECT_EQ(barrier.ranks.error(0).expected, 1u);
+  EXPECT_EQ(barrier.ranks.error(0).tag, 101u);
   // A rank with a record waits no more. Without it a barrier that all ranks come to works again.
-  meeting.ranks.error(0) = {};
+  barrier.ranks.error(0) = {};
   for (int rank : {0, 1})
-    meeting.start(rank, 3, 103);
+    barrier.start(rank, 3, 103);
   for (int rank : {0, 1}) {
-    meeting.ranks.finish(rank);
-    EXPECT_EQ(meeting.status(rank), met);
+    barrier.ranks.finish(rank);
+    EXPECT_EQ(barrier.status(rank), met);
   }
 }
 
 TEST(Failure, ALateRankIsWaitedFor) {
-  Meeting meeting(2, 60);
-  meeting.start(0, 1, 1);
+  RankBarrier barrier(2, 60);
+  barrier.start(0, 1, 1);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  EXPECT_EQ(meeting.status(0), 0u);
-  meeting.start(1, 1, 1);
+  EXPECT_EQ(barrier.status(0), 0u);
+  barrier.start(1, 1, 1);
   for (int rank : {0, 1}) {
-    meeting.ranks.finish(rank);
-    EXPECT_EQ(meeting.status(rank), met);
+    barrier.ranks.finish(rank);
+    EXPECT_EQ(barrier.status(rank), met);
   }
 }
 
 TEST(Failure, AbortEndsWaits) {
-  Meeting meeting(4, 3600);
+  RankBarrier barrier(4, 3600);
   for (int rank : {0, 1, 3})
-    meeting.start(rank, 9, 5, 4);
+    barrier.start(rank, 9, 5, 4);
   std::this_thread::sleep_for(std::chrono::milliseconds(20));
   for (int rank : {0, 1, 3})
-    meeting.ranks.abort(rank);
+    barrier.ranks.abort(rank);
   for (int rank : {0, 1, 3}) {
-    meeting.ranks.finish(rank);
+    barrier.ranks.finish(rank);
     for (uint64_t block = 0; block < 4; ++block)
-      EXPECT_EQ(meeting.status(rank, block), missed);
-    const PeerError &error = meeting.ranks.error(rank);
+      EXPECT_EQ(barrier.status(rank, block), missed);
+    const PeerError &error = barrier.ranks.error(rank);
     EXPECT_EQ(error.state, uint32_t(PeerErrorState::Written));
     EXPECT_EQ(error.reason, uint32_t(PeerErrorReason::Abort));
     EXPECT_EQ(error.expected, 9u);

@@ -197,7 +197,7 @@ void Reductions::lower(TileReduceOp op) {
   if (refuseIfDivergent())
     return;
   // One instruction does it for the whole block, and tells every thread the same. Barriers between devices rely on
-  // that: there the copies of a bit that threads hold differ (transforms/BlockMeeting.cpp).
+  // that: there the copies of a bit that threads hold differ (transforms/BlockBarriers.cpp).
   if (analysis::isAny(op)) {
     Value some;
     for (Value bit : of(op.getSources()[0]))

@@ -209,16 +209,16 @@ TEST(Together, SeveralDevices) {
   auto apart = [](uint64_t buffer, unsigned device) -> std::vector<uint64_t> {
     return {buffer + 40000 * device, buffer + 4 * 40000, buffer + out + 40000 * device};
   };
-  auto meeting = [](uint64_t buffer, unsigned device) -> std::vector<uint64_t> { // each reads what the last one stored
+  auto chained = [](uint64_t buffer, unsigned device) -> std::vector<uint64_t> { // each reads what the last one stored
     return {device ? buffer + out + 400 * (device - 1) : buffer, buffer + 4 * 40000, buffer + out + 400 * device};
   };
-  for (auto pointers : {+apart, +meeting}) {
+  for (auto pointers : {+apart, +chained}) {
     auto run = [&](unsigned threads) { return runOnDevices(threads, "vector_add", {{40}, {256}}, 10000, pointers); };
     Result one = run(1);
     EXPECT_EQ(one.statistics.groups, 120u);
     EXPECT_EQ(one.error, "");
     for (unsigned threads : {2, 5})
-      EXPECT_TRUE(run(threads) == one) << threads << " threads, " << (pointers == +apart ? "apart" : "meeting");
+      EXPECT_TRUE(run(threads) == one) << threads << " threads, " << (pointers == +apart ? "apart" : "chained");
   }
   size_t before = countThreads(), most = 0;
   auto own = [](uint64_t buffer, unsigned device) { return std::vector{buffer + 4096 * device}; };

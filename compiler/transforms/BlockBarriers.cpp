@@ -2,7 +2,7 @@
 // A rank stores a word, or some, into its slots in the memory of every other rank and polls its own. Tiles have an
 // element for each word of each rank, and the first threads of the block store and poll; the others wait for them at
 // the block's own barrier, which also tells all of them whether a rank was missing.
-#include "compiler/transforms/BlockMeeting.h"
+#include "compiler/transforms/BlockBarriers.h"
 #include "compiler/dialects/triton/TritonBuilders.h"
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "compiler/transforms/PeerEmitter.h"
@@ -17,9 +17,9 @@ namespace {
 
 /// What the two operations have in common; `Op` is one of them.
 template <class Op>
-class Meeting {
+class RankBarrier {
 public:
-  Meeting(Op op, int64_t words) : op(op), emit(op, op.getGroup()), b(emit.b), words(words) {}
+  RankBarrier(Op op, int64_t words) : op(op), emit(op, op.getGroup()), b(emit.b), words(words) {}
 
 protected:
   /// The block's own barrier: what its threads stored before comes before what one of them stores after it.
@@ -104,9 +104,9 @@ protected:
   Value isActive;          ///< i1, scalar: this thread stores and polls
 };
 
-class Barrier : Meeting<BlockBarrierOp> {
+class Barrier : RankBarrier<BlockBarrierOp> {
 public:
-  explicit Barrier(BlockBarrierOp op) : Meeting(op, 1) {}
+  explicit Barrier(BlockBarrierOp op) : RankBarrier(op, 1) {}
 
   void run() {
     ReleaseFenceOp::create(b);
@@ -120,9 +120,9 @@ public:
   }
 };
 
-class Exchange : Meeting<BlockExchangeOp> {
+class Exchange : RankBarrier<BlockExchangeOp> {
 public:
-  explicit Exchange(BlockExchangeOp op) : Meeting(op, 2 * int64_t(op.getValues().size())) {}
+  explicit Exchange(BlockExchangeOp op) : RankBarrier(op, 2 * int64_t(op.getValues().size())) {}
 
   void run() {
     if (op.getSem() == MemSemantic::Release) {
@@ -160,11 +160,11 @@ private:
 
 } // namespace
 
-void expandMeeting(BlockBarrierOp op) {
+void expandBarrier(BlockBarrierOp op) {
   Barrier(op).run();
 }
 
-void expandMeeting(BlockExchangeOp op) {
+void expandBarrier(BlockExchangeOp op) {
   Exchange(op).run();
 }
 
