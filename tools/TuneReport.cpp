@@ -101,7 +101,7 @@ Svg plot(const TuneResult &result) {
 
 /// The heading, and every candidate: those with a time, the fastest first, then the others, and what was pruned.
 std::vector<std::vector<std::string>> rowsOf(const TuneResult &result) {
-  std::vector<std::vector<std::string>> rows = {{"us", "IQR", "gain", "+-", "rounds", "fate", "configuration"}};
+  std::vector<std::vector<std::string>> rows = {{"us", "IQR", "gain", "+-", "rounds", "outcome", "configuration"}};
   auto addRest = [&](const std::string &fate, const std::string &configuration, const std::string &reason) {
     rows.push_back({"", "", "", "", "", fate, reason.empty() ? configuration : configuration + ": " + reason});
   };

@@ -101,13 +101,25 @@ std::string escapeHtml(std::string_view text) {
   return escaped;
 }
 
+/// Escaped, and what stands between two back-ticks as code.
+static std::string proseHtml(std::string_view text) {
+  std::string html;
+  for (size_t open, close; (open = text.find('`')) != std::string_view::npos &&
+                           (close = text.find('`', open + 1)) != std::string_view::npos;) {
+    html +=
+        escapeHtml(text.substr(0, open)) + "<code>" + escapeHtml(text.substr(open + 1, close - open - 1)) + "</code>";
+    text.remove_prefix(close + 1);
+  }
+  return html + escapeHtml(text);
+}
+
 void HtmlPage::heading(std::string_view text, std::string_view anchor) {
   body += anchor.empty() ? fmt::format("<h2>{}</h2>\n", escapeHtml(text))
                          : fmt::format("<h2 id=\"{}\">{}</h2>\n", escapeHtml(anchor), escapeHtml(text));
 }
 
 void HtmlPage::paragraph(std::string_view text) {
-  body += fmt::format("<p>{}</p>\n", escapeHtml(text));
+  body += fmt::format("<p>{}</p>\n", proseHtml(text));
 }
 
 void HtmlPage::preformatted(std::string_view text) {
@@ -131,7 +143,7 @@ void HtmlPage::table(const std::vector<std::vector<std::string>> &rows) {
     body += "<tr>";
     for (size_t column = 0; column < row.size(); ++column)
       body += fmt::format("<{}{}>{}</{}>", tag, column < isRight.size() && isRight[column] ? " class=\"number\"" : "",
-                          escapeHtml(row[column]), tag);
+                          proseHtml(row[column]), tag);
     body += "</tr>\n";
   }
   body += "</table></div>\n";

@@ -23,7 +23,7 @@ public:
 
   void add(std::string_view html) { body += html; } ///< as it is
   void heading(std::string_view text, std::string_view anchor = "");
-  void paragraph(std::string_view text);
+  void paragraph(std::string_view text); ///< what stands between two back-ticks is code, in a table's cell too
   void preformatted(std::string_view text);
   /// The first row is the heading. Columns whose cells below it are numbers, or empty, are aligned to
   /// the right.

@@ -12,6 +12,14 @@ using testing::Not;
 
 namespace {
 
+TEST(Html, BackTicksOfProseAreCode) {
+  HtmlPage page("page");
+  page.paragraph("`a < b` and `c");
+  page.table({{"x"}, {"see `--waits`"}});
+  EXPECT_NE(page.text().find("<p><code>a &lt; b</code> and `c</p>"), std::string::npos);
+  EXPECT_NE(page.text().find("see <code>--waits</code></td>"), std::string::npos);
+}
+
 TEST(Html, EscapesWhatHtmlReads) {
   EXPECT_EQ(escapeHtml("a < b && c > \"d\" '"), "a &lt; b &amp;&amp; c &gt; &quot;d&quot; &#39;");
   EXPECT_EQ(escapeHtml("tab\tand\nline"), "tab\tand\nline");
