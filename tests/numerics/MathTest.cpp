@@ -75,6 +75,8 @@ static void measure(const Function &function, double bound) {
     bound = boundsOfDevice().exp2;
   if (sizeof(T) == 4 && function.name == "erf")
     bound = boundsOfDevice().erf;
+  if (sizeof(T) == 4 && function.name == "tanh")
+    bound = boundsOfDevice().tanh;
   size_t at = 0;
   for (size_t i = 0; i < x.size(); ++i) {
     double error = ulpsBetween(actual[i], function.plain(x[i]));

@@ -20,7 +20,11 @@ private:
   bool addColumnsFirst(triton::AddPtrOp op, Values &results); ///< whether it did
   Value compute(llvm::ArrayRef<Value> operands, Type result);
   Value cloneOn(mlir::ValueRange operands, Type result);
-  Value approximateErf(Value x); ///< of f32 or a vector of them; ApproximateErf.cpp
+  /// Of f32 or a vector of them, by the chip's exp2; ApproximateMath.cpp.
+  Value approximateErf(Value x);
+  Value approximateTanh(Value x);
+  /// exp2 of each number of a vector, or of the one.
+  Value approximateExp2s(Value x);
   int64_t registersAtOnce();
   bool isFromBytes(Type from, Type to); ///< whether it converts integers of 8 bits to floats that hold them
   bool computeAtOnce(Values &results);  ///< whether it did

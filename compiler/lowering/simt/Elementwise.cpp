@@ -244,6 +244,8 @@ Value ElementCode::compute(ArrayRef<Value> in, Type result) {
           });
         if (isa<math::ErfOp>(other) && !result.isF64() && state.options.approximates)
           return inF32([&](ArrayRef<Value> x) { return approximateErf(x[0]); });
+        if (isa<math::TanhOp>(other) && !result.isF64() && state.options.approximates)
+          return inF32([&](ArrayRef<Value> x) { return approximateTanh(x[0]); });
         if (isa<math::SqrtOp>(other) && !result.isF64() && state.options.approximates)
           return inF32([&](ArrayRef<Value> x) { return target.approximateSqrt(b, x[0]); });
         return real && isNarrowFloat(from()) ? inF32(sameType) : cloneOn(in, type);

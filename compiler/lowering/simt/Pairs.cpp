@@ -95,8 +95,13 @@ ThreadCode::Values ElementCode::computeTogether(ArrayRef<Values> operands) {
   Values vectors;
   for (const Values &values : operands)
     vectors.push_back(viaF32 ? widened(b, joined(b, values)) : joined(b, values));
-  bool isErf = isa<math::ErfOp>(op) && state.options.approximates;
-  Value made = isErf ? approximateErf(vectors.front()) : cloneOn(vectors, viaF32 ? wide : vector);
+  Value made;
+  if (isa<math::ErfOp>(op) && state.options.approximates)
+    made = approximateErf(vectors.front());
+  else if (isa<math::TanhOp>(op) && state.options.approximates)
+    made = approximateTanh(vectors.front());
+  else
+    made = cloneOn(vectors, viaF32 ? wide : vector);
   return viaF32 ? narrowed(made) : apart(b, made);
 }
 
