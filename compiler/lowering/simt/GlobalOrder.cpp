@@ -29,8 +29,7 @@ uint64_t BlockShape::copies(Type type) const {
 
 //===-- Accesses -------------------------------------------------------------------------------------------------===//
 
-// What a pointer was made from: an argument of the kernel, or a value that may point anywhere.
-static Value rootOf(Value pointer) {
+Value simt::rootOf(Value pointer) {
   for (SmallPtrSet<void *, 8> seen; seen.insert(pointer.getAsOpaquePointer()).second;) {
     if (auto argument = dyn_cast<BlockArgument>(pointer)) {
       auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
@@ -52,7 +51,7 @@ static Value rootOf(Value pointer) {
   return pointer;
 }
 
-static bool isKernelArgument(Value root) {
+bool simt::isKernelArgument(Value root) {
   auto argument = dyn_cast<BlockArgument>(root);
   return argument && isa<FuncOp>(argument.getOwner()->getParentOp()) && argument.getOwner()->isEntryBlock() &&
          isa<PointerType>(argument.getType());

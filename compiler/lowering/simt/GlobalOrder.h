@@ -20,6 +20,11 @@ struct BlockShape {
   uint64_t copies(const layout::LinearLayout &layout) const;
 };
 
+/// What a pointer, or a tile of them, was made from: an argument of the kernel, or a value that may point anywhere.
+mlir::Value rootOf(mlir::Value pointer);
+/// Whether such a value is a pointer that the kernel is given: these point to memory of their own.
+bool isKernelArgument(mlir::Value root);
+
 struct GlobalAccess {
   mlir::Operation *op = nullptr;
   mlir::Value pointer, root;

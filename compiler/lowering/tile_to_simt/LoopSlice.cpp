@@ -2,6 +2,7 @@
 // Collects the slice, refuses what cannot be computed twice, and clones it for another iteration.
 #include "compiler/lowering/tile_to_simt/LoopSlice.h"
 #include "compiler/layout/Axes.h"
+#include "compiler/lowering/simt/GlobalOrder.h"
 #include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -48,8 +49,8 @@ bool LoopSlice::collect(Value value) {
 
 bool LoopSlice::isIndexLoad(Operation *op) const {
   auto load = dyn_cast<GlobalLoadOp>(op);
-  return load && !load.getIsVolatile() && getElementTypeOrSelf(load.getType()).isInteger() &&
-         wordsOf(load.getType()) <= mostIndexWords;
+  return load && !load.getIsVolatile() && !writes.mayChange(load.getPointer()) &&
+         getElementTypeOrSelf(load.getType()).isInteger() && wordsOf(load.getType()) <= mostIndexWords;
 }
 
 SmallVector<GlobalLoadOp> LoopSlice::indexLoads() const {
@@ -147,17 +148,34 @@ MatrixDotOp simt::firstDotOf(GlobalLoadOp load) {
   return first;
 }
 
-bool simt::writesMemory(scf::ForOp loop) {
-  return loop.getBody()
-      ->walk([](Operation *op) {
-        if (op->hasTrait<mlir::OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(op))
-          return WalkResult::advance();
-        auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-        bool onlyReads =
-            effects && !effects.hasEffect<MemoryEffects::Write>() && !effects.hasEffect<MemoryEffects::Free>();
-        return onlyReads ? WalkResult::advance() : WalkResult::interrupt();
-      })
-      .wasInterrupted();
+static bool onlyReads(Operation *op) {
+  if (op->hasTrait<mlir::OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(op))
+    return true;
+  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
+  return effects && !effects.hasEffect<MemoryEffects::Write>() && !effects.hasEffect<MemoryEffects::Free>();
+}
+
+// Atomics may order what other blocks do, and a loop that waits for them has its loads in place.
+LoopWrites simt::writesOf(scf::ForOp loop) {
+  LoopWrites writes;
+  loop.getBody()->walk([&](Operation *op) {
+    if (onlyReads(op))
+      return;
+    auto store = dyn_cast<GlobalStoreOp>(op);
+    Value root = store ? rootOf(store.getPointer()) : Value();
+    if (root && isKernelArgument(root))
+      writes.roots.insert(root);
+    else
+      writes.isUnknown = true;
+  });
+  return writes;
+}
+
+bool LoopWrites::mayChange(Value pointer) const {
+  if (!isAny())
+    return false;
+  Value root = rootOf(pointer);
+  return isUnknown || !isKernelArgument(root) || roots.contains(root);
 }
 
 SmallVector<Value> simt::moveBody(scf::ForOp loop, scf::ForOp made, Block::iterator place) {

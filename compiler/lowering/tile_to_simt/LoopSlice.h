@@ -7,14 +7,26 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/SetVector.h"
+#include "llvm/ADT/SmallPtrSet.h"
 
 namespace heddle::simt {
+
+/// What of memory a loop's body may write.
+struct LoopWrites {
+  bool isUnknown = false;                       ///< anything, or it orders accesses of others
+  llvm::SmallPtrSet<mlir::Value, 4> roots = {}; ///< else what these arguments of the kernel point to
+  /// Whether what is read through the pointer may be among it.
+  bool mayChange(mlir::Value pointer) const;
+  bool isAny() const { return isUnknown || !roots.empty(); }
+};
+LoopWrites writesOf(mlir::scf::ForOp loop);
 
 class LoopSlice {
 public:
   /// `mostIndexWords`: of what a thread may load for addresses, as the entries of a page table, in words; the loop must
-  /// not write memory then.
-  explicit LoopSlice(mlir::scf::ForOp loop, int64_t mostIndexWords = 0) : loop(loop), mostIndexWords(mostIndexWords) {}
+  /// not write these.
+  explicit LoopSlice(mlir::scf::ForOp loop, int64_t mostIndexWords = 0)
+      : loop(loop), mostIndexWords(mostIndexWords), writes(writesOf(loop)) {}
 
   /// Adds what computes these values, of which some may be null. False, and nothing is added, where one of them takes
   /// more than arithmetic on the loop's counter, on carried scalars, on what is computed before the loop, and on loaded
@@ -44,6 +56,7 @@ private:
 
   mlir::scf::ForOp loop;
   int64_t mostIndexWords;
+  LoopWrites writes;
   llvm::SetVector<mlir::Operation *> ops;
   llvm::SetVector<unsigned> numbers;
 };
@@ -53,8 +66,6 @@ private:
 mlir::Value maskWhere(mlir::OpBuilder &b, mlir::Location at, mlir::Value active, mlir::Value mask, mlir::Type type);
 /// The first matmul in the same block that reads what is loaded, or what is computed of it there; null: none.
 MatrixDotOp firstDotOf(GlobalLoadOp load);
-/// Whether the loop's body may write memory.
-bool writesMemory(mlir::scf::ForOp loop);
 /// Moves the body of `loop`, without its terminator, to `made`, a loop with the same carried values and more, before
 /// `place`. Returns what it yielded.
 llvm::SmallVector<mlir::Value> moveBody(mlir::scf::ForOp loop, mlir::scf::ForOp made, mlir::Block::iterator place);

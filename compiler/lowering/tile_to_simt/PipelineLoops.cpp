@@ -168,9 +168,8 @@ static bool isOperand(GlobalLoadOp load, const GpuTarget &target) {
 bool LoopPipeliner::find() {
   if (loop.getNumResults() == 0)
     return false;
-  const char *ofLoop = loop.getUnsignedCmp() ? "the loop's counter is unsigned"
-                       : writesMemory(loop)  ? "the loop writes memory"
-                                             : "";
+  const char *ofLoop = loop.getUnsignedCmp() ? "the loop's counter is unsigned" : "";
+  LoopWrites writes = writesOf(loop);
   bool isAny = false;
   for (GlobalLoadOp load : loop.getBody()->getOps<GlobalLoadOp>()) {
     if (!isOperand(load, to.target))
@@ -179,7 +178,10 @@ bool LoopPipeliner::find() {
       decide(load, "not prefetched: the loop has 1 stage");
       continue;
     }
-    std::string why = load.getIsVolatile() ? "it is volatile" : ofLoop;
+    std::string why = load.getIsVolatile()                  ? "it is volatile"
+                      : writes.isUnknown                    ? "the loop writes memory"
+                      : writes.mayChange(load.getPointer()) ? "the loop stores through the same pointer argument"
+                                                            : ofLoop;
     if (why.empty() && take(load, why))
       isAny = true;
     else

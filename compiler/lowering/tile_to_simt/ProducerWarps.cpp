@@ -47,17 +47,15 @@ private:
 
 } // namespace
 
-// The loop itself writes no memory (LoopPipeliner::find).
+// Nothing before the loop's end writes memory: the partition loads while the kernel executes the loop.
 bool Recomputable::isUnchangedLoad(GlobalLoadOp load) {
   if (!areLoadsSafe) {
-    bool writes = false;
-    function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) {
-      if (op == loop.getOperation())
-        return WalkResult::interrupt();
-      writes |= mayWrite(op);
-      return WalkResult::advance();
+    Block *body = loop->getBlock();
+    WalkResult writes = function.getBody().walk([&](Operation *op) {
+      bool isAfter = loop->isBeforeInBlock(body->findAncestorOpInBlock(*op));
+      return mayWrite(op) && !isAfter ? WalkResult::interrupt() : WalkResult::advance();
     });
-    areLoadsSafe = !writes;
+    areLoadsSafe = !writes.wasInterrupted();
   }
   return !load.getIsVolatile() && *areLoadsSafe;
 }
@@ -276,7 +274,7 @@ void ProducerWarps::begin(scf::ForOp loop, ArrayRef<RingCopy> copies, ArrayRef<i
   llvm::append_range(sizes, objectCounts);
   counts.emplace(sizes);
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
-  uint64_t common = 0; // barrier objects first: they keep their memory, and scratch memory lies behind all that does
+  uint64_t common = 0; // barrier objects first: they keep their memory, and scratch memory comes after all that does
   auto lanes = int64_t(layoutOf(RingCopy(copies.front()).load.getType()).inputSize(Dim::Lane));
   for (int64_t count : objectCounts) {
     ProducerObjects made{makeObjects(b, count, common), makeObjects(b, count, common + 1), count};
