@@ -45,6 +45,10 @@ private:
     int64_t more = isLargerThanNeeded ? -(needed / 10) : 4, granule = chip.unit.registerGranule;
     int64_t each = int64_t(alignTo(uint64_t(std::max({least, needed + more, leastForGroups})), uint64_t(granule)));
     int64_t byRegisters = chip.unit.registers / (threads * each);
+    // Nothing runs while a block that is alone waits for memory: the margin is not worth that.
+    int64_t tight = int64_t(alignTo(uint64_t(std::max(least, needed)), uint64_t(granule)));
+    if (byRegisters == 1 && !leastForGroups && 2 * threads * tight <= chip.unit.registers)
+      byRegisters = 2;
     constexpr int64_t ownBytes = 1024; // of each block's shared memory, for the system
     int64_t memory = int64_t(alignTo(uint64_t(sharedBytes), uint64_t(chip.unit.sharedMemoryGranuleBytes)));
     int64_t byMemory = (chip.sharedMemoryBytes + ownBytes) / (memory + ownBytes);
