@@ -45,8 +45,8 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir|kernel:NAME [options]
   --warp-pipeline auto|off|always
                        auto (the default) lets two groups of warps execute the stages of a warp pipeline one stage
                        apart, written ones and, on AMD, those that it finds and estimates to be faster
-                       (docs/warp-pipeline.md); always: also those that no estimate says to be faster; off: one after
-                       the other
+                       (docs/warp-pipeline.md), and on sm_90 warps of their own copy for attention; always: also
+                       stages that no estimate says to be faster; off: neither
   -O LEVEL             0 to 3; default 2; 3 is LLVM's whole pipeline
   --check              host: ask the device before each memory access; AMD: assert that a ring of shared memory has
                        the tile whose number is used, where nothing proves it

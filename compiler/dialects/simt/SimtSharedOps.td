@@ -47,7 +47,7 @@ def Simt_AllocOp : Simt_Op<"alloc", [MemoryEffects<[MemAlloc]>]> {
     place-shared-memory says at which byte of the block's shared memory it begins. Rings that are not alive at the same
     time may share their bytes: between the last access to one and the first to the other is a barrier. `scratch` is
     memory for one exchange among the threads; it is placed where few barriers are needed. Objects with the same number
-    `common` are the same memory, which the partitions of a kernel share; it is theirs until the kernel ends.
+    `common` are the same memory, which the partitions of a kernel share; it is theirs until the last of them is joined.
   }];
   let arguments = (ins OptionalAttr<I64Attr>:$start, UnitAttr:$scratch, OptionalAttr<I64Attr>:$common);
   let results = (outs Simt_SharedType:$ring);

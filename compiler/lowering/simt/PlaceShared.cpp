@@ -40,7 +40,7 @@ public:
   Lifetime lifetimeOf(AllocOp alloc) {
     Lifetime life{first[alloc], first[alloc], 0, 0, alloc};
     if (alloc.getCommon())                           // partitions access it
-      life.last = std::max(life.last, lastJoin - 1); // the barrier there is behind it
+      life.last = std::max(life.last, lastJoin - 1); // the barrier there comes after it
     for (Operation *user : usersOf(alloc.getRing())) {
       if (isa<InitArrivalsOp>(user)) // an object's memory holds nothing else while others may look at it
         life.last = count;
