@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Exponentials, logarithms, powers, trigonometric and hyperbolic functions of libdevice, and norms. All compute in float64: a
-float32 result is nearly always the nearest one, a float64 result is within a few units in the last place."""
+"""Exponentials, logarithms, powers, trigonometric and hyperbolic functions of libdevice, and norms. All but tanh compute in
+float64: a float32 result is nearly always the nearest one, a float64 result is within a few units in the last place."""
 import triton
 import triton.language as tl
+from triton.language import core
 from triton.language.core import to_tensor
 from triton.language.math import floor
 
@@ -226,13 +227,19 @@ def cosh(x):
     return tl.where(size < 700, 0.5 * (power + 1 / power), (0.5 * root) * root).to(to_tensor(x).dtype)
 
 
+@core.extern
+def device_tanh(x, _semantic=None):
+    names = {(tl.float32,): ("__nv_tanhf", tl.float32), (tl.float64,): ("__nv_tanh", tl.float64)}
+    return core.extern_elementwise("", "", [x], names, is_pure=True, _semantic=_semantic)
+
+
 @triton.jit
 def tanh(x):
-    d = wide(x)
-    size = tl.abs(d)
-    less = expm1(2 * tl.where(size < 20, size, 20.0))
-    value = copysign(tl.where(size < 20, less / (less + 2), 1.0), d)
-    return tl.where(d != d, d, value).to(to_tensor(x).dtype)
+    """By the targets' own function: models compute many of them, and float64 is slow on GPUs."""
+    dtype: tl.constexpr = to_tensor(x).dtype
+    if dtype == tl.float64:
+        return device_tanh(x)
+    return device_tanh(tl.cast(x, tl.float32)).to(dtype)
 
 
 @triton.jit
