@@ -22,6 +22,7 @@ struct Chain {
   bool computesRight = false; ///< the second matmul's right operand is twice what is loaded
   bool turnsLeft = false;     ///< the first matmul's left operand is loaded transposed
   bool inTwoLoops = false;    ///< the first two iterations are a loop of their own
+  bool storesSums = false;    ///< each iteration stores the sum before it
   std::string warpPipelines = "auto";
 };
 constexpr int mostIterations = 5;
@@ -78,6 +79,14 @@ std::string loopOf(const Chain &chain, const std::string &results, const std::st
   text += fmt::format(R"(
     %d = tt.dot %p, {4}, %scaled : tensor<{0}x{1}x{3}> * tensor<{1}x{2}x{3}> -> tensor<{0}x{2}xf32>)",
                       chain.rows, chain.columns, chain.depth, e, right);
+  if (chain.storesSums)
+    text += fmt::format(R"(
+    %z_size = arith.constant {2} : i32
+    %z_at = arith.muli %i, %z_size : i32
+    %z_ats = tt.splat %z_at : i32 -> tensor<{0}x{1}xi32>
+    %z_here = tt.addptr %z_p, %z_ats : tensor<{0}x{1}x!tt.ptr<f32>>, tensor<{0}x{1}xi32>
+    tt.store %z_here, %scaled : tensor<{0}x{1}x!tt.ptr<f32>>)",
+                        chain.rows, chain.depth, chain.rows * chain.depth);
   if (chain.usesSum) {
     text += fmt::format(R"(
     %total = "tt.reduce"(%d) <{{axis = 1 : i32}}> ({{
@@ -101,7 +110,8 @@ std::string loopOf(const Chain &chain, const std::string &results, const std::st
 std::string textOf(const Chain &chain) {
   const std::string &e = chain.element;
   std::string text = tile("q", chain.rows, chain.depth, e) + tile("k", chain.columns, chain.depth, e) +
-                     tile("v", chain.columns, chain.depth, e) + tile("o", chain.rows, chain.depth, "f32");
+                     tile("v", chain.columns, chain.depth, e) + tile("o", chain.rows, chain.depth, "f32") +
+                     tile("z", chain.rows, chain.depth, "f32");
   std::string q = fmt::format("\n    %q_t = tt.load %q_p : tensor<{}x{}x!tt.ptr<{}>>", chain.rows, chain.depth, e);
   std::string first = "%q_t";
   if (chain.turnsLeft) { // of square tiles
@@ -153,7 +163,9 @@ std::string kernelOf(const Chain &chain) {
   std::string aligned = " {tt.divisibility = 16 : i32}", parameters;
   for (const char *name : {"q", "k", "v"})
     parameters += fmt::format("%{}: !tt.ptr<{}>{}, ", name, chain.element, aligned);
-  parameters += "%o: !tt.ptr<f32>" + aligned + ", %l: !tt.ptr<f32>" + aligned + ", %n: i32";
+  for (const char *name : {"o", "l", "z"})
+    parameters += fmt::format("%{}: !tt.ptr<f32>{}, ", name, aligned);
+  parameters += "%n: i32";
   return kernelText(parameters, textOf(chain));
 }
 
@@ -172,14 +184,18 @@ void check(const Chain &chain, int iterations) {
                            chain.usesSum, chain.loadsInLoop, chain.computesRight, iterations));
   const std::string &e = chain.element;
   int tiles = chain.columns * chain.depth * mostIterations;
-  std::vector<Argument> arguments = {
-      bufferOf(signs(e, chain.rows * chain.depth, 1)), bufferOf(signs(e, tiles, 2)),     bufferOf(signs(e, tiles, 3)),
-      zeros<float>(size_t(chain.rows * chain.depth)),  zeros<float>(size_t(chain.rows)), scalarI32(iterations)};
+  std::vector<Argument> arguments = {bufferOf(signs(e, chain.rows * chain.depth, 1)),
+                                     bufferOf(signs(e, tiles, 2)),
+                                     bufferOf(signs(e, tiles, 3)),
+                                     zeros<float>(size_t(chain.rows * chain.depth)),
+                                     zeros<float>(size_t(chain.rows)),
+                                     zeros<float>(size_t(chain.rows * chain.depth * mostIterations)),
+                                     scalarI32(iterations)};
   std::vector<Argument> expected = arguments;
   std::string text = kernelOf(chain);
   makeExecutor("reference")->run(text, {}, expected);
   runOnGpu(text, {}, arguments, chain.warps, /*warpGroups=*/true, chain.warpPipelines);
-  for (size_t i : {3, 4})
+  for (size_t i : {3, 4, 5})
     EXPECT_EQ(arguments[i].bytes, expected[i].bytes);
 }
 
@@ -236,6 +252,15 @@ TEST(Chain, groups_of_warps_in_stages) {
   chain.usesSum = false;
   chain.loadsInLoop = true;
   check(chain, 4);
+}
+
+// Loads come before stores of earlier iterations, which are through another argument.
+TEST(Chain, sums_are_stored) {
+  for (int iterations : {1, 3}) {
+    check({.stages = 3, .storesSums = true}, iterations);
+    check({.rows = 128, .columns = 64, .depth = 128, .warps = 8, .stages = 2, .inTwoLoops = true, .storesSums = true},
+          iterations);
+  }
 }
 
 // Too many registers to defer the second matmul: it is pending when the next iteration begins.

@@ -288,6 +288,20 @@ SmallVector<std::pair<Type, int>> ThreadCopies::ringsForProducer(int64_t mostByt
   return rings;
 }
 
+/// Whether nothing but the matmul reads what is loaded, or its transposed tile.
+static bool isReadOnlyBy(GlobalLoadOp load, MatrixDotOp dot) {
+  Value value = load.getResult();
+  while (value.hasOneUse()) {
+    Operation *user = *value.user_begin();
+    if (user == dot)
+      return true;
+    if (!isa<TransOp, ConvertLayoutOp>(user))
+      return false;
+    value = user->getResult(0);
+  }
+  return false;
+}
+
 /// Whether the second matmul, which runs an iteration later, alone reads one, and the first one alone the others; and
 /// the matmuls take as long as the exponentials of what is between them. Where they take less, further arrivals cost
 /// more than tiles gain that are free earlier.
@@ -299,8 +313,9 @@ bool ThreadCopies::areInTwoGroups() {
   int64_t columns = cast<RankedTensorType>(chain.second.getType()).getDimSize(1);
   bool isBalanced = 2 * (depthOf(chain.first) + columns) >= flopsPerExponential;
   return isBalanced && llvm::all_of(copies, [&](RingCopy &copy) {
+           bool isOfSecond = &copy == copyReadBy(chain.second, 1);
            bool isOfFirst = &copy == copyReadBy(chain.first, 0) || &copy == copyReadBy(chain.first, 1);
-           return (isOfFirst || &copy == copyReadBy(chain.second, 1)) && copy.load->hasOneUse();
+           return (isOfFirst || isOfSecond) && isReadOnlyBy(copy.load, isOfSecond ? chain.second : chain.first);
          });
 }
 

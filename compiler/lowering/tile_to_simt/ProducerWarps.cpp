@@ -288,6 +288,8 @@ void ProducerWarps::begin(scf::ForOp loop, ArrayRef<RingCopy> copies, ArrayRef<i
     rings.back().setCommon(common++);
   }
   std::string name = (kernel.getName() + ".copies").str();
+  while (kernel->getParentOfType<ModuleOp>().lookupSymbol(name))
+    name += '_';
   StartPartitionsOp::create(b, b.getArrayAttr(FlatSymbolRefAttr::get(b.getContext(), name)));
   places = counts->first(b, /*parity=*/0);
 
