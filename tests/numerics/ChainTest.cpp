@@ -23,6 +23,8 @@ struct Chain {
   bool turnsLeft = false;     ///< the first matmul's left operand is loaded transposed
   bool inTwoLoops = false;    ///< the first two iterations are a loop of their own
   bool storesSums = false;    ///< each iteration stores the sum before it
+  bool storesBetween =
+      false; ///< of two loops the first tile that the second matmul reads, where the third of the first's is
   std::string warpPipelines = "auto";
 };
 constexpr int mostIterations = 5;
@@ -139,6 +141,13 @@ std::string textOf(const Chain &chain) {
   if (chain.inTwoLoops) {
     text += loopOf(chain, "%before", "%c0", "%middle", inits, q, first);
     inits = "%acc = %before#0, %f = %before#1, %most = %before#2";
+    if (chain.storesBetween)
+      text += fmt::format(R"(
+  %third = arith.constant dense<{2}> : tensor<{0}x{1}xi32>
+  %k_third = tt.addptr %k_p, %third : tensor<{0}x{1}x!tt.ptr<{3}>>, tensor<{0}x{1}xi32>
+  %v_first = tt.load %v_p : tensor<{0}x{1}x!tt.ptr<{3}>>
+  tt.store %k_third, %v_first : tensor<{0}x{1}x!tt.ptr<{3}>>)",
+                          chain.columns, chain.depth, 2 * chain.columns * chain.depth, e);
   }
   text += loopOf(chain, "%r", chain.inTwoLoops ? "%middle" : "%c0", "%n", inits, q, first);
   return text + fmt::format(R"(
@@ -228,6 +237,11 @@ TEST(Chain, copies_by_warps_of_their_own) {
     for (int iterations : {0, 1, 2, mostIterations})
       check(chain, iterations);
   }
+  Chain between{.rows = 128, .columns = 64, .depth = 128, .warps = 8, .stages = 2, .inTwoLoops = true};
+  EXPECT_EQ(warpsOf(between), 12);
+  between.storesBetween = true;
+  EXPECT_EQ(warpsOf(between), 8);
+  check(between, 4);
   Chain twice{.rows = 128, .columns = 128, .warps = 8, .stages = 4, .inTwoLoops = true};
   EXPECT_EQ(warpsOf(twice), 12);
   for (int iterations : {1, 2, 3, mostIterations}) {

@@ -29,26 +29,52 @@ uint64_t BlockShape::copies(Type type) const {
 
 //===-- Accesses -------------------------------------------------------------------------------------------------===//
 
-Value simt::rootOf(Value pointer) {
-  for (SmallPtrSet<void *, 8> seen; seen.insert(pointer.getAsOpaquePointer()).second;) {
-    if (auto argument = dyn_cast<BlockArgument>(pointer)) {
-      auto loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
-      if (!loop || argument.getArgNumber() == 0)
-        return pointer;
-      pointer = loop.getInitArgs()[argument.getArgNumber() - 1];
+/// What a pointer is made from by an operation that keeps to the same memory; null for none.
+static Value sourceOf(Operation *op) {
+  if (isa<AddPtrOp, SplatOp, BroadcastOp, ExpandDimsOp, ReshapeOp, TransOp, ConvertLayoutOp, BitcastOp>(op))
+    return op->getOperand(0);
+  auto load = dyn_cast<LoadSharedOp>(op);
+  return load ? sourceOfExchange(load) : Value();
+}
+
+/// What a loop carries as this argument is made from it in each iteration: not from another one, as where two pointers
+/// are swapped.
+static bool staysItself(scf::ForOp loop, unsigned number) {
+  Value argument = loop.getRegionIterArg(number), pointer = loop.getYieldedValues()[number];
+  while (pointer && pointer != argument) {
+    Operation *op = pointer.getDefiningOp();
+    if (!op)
+      return false;
+    auto inner = dyn_cast<scf::ForOp>(op);
+    if (!inner) {
+      pointer = sourceOf(op);
       continue;
     }
-    Operation *op = pointer.getDefiningOp();
-    if (auto loop = dyn_cast<scf::ForOp>(op))
-      pointer = loop.getInitArgs()[cast<OpResult>(pointer).getResultNumber()];
-    else if (isa<AddPtrOp, SplatOp, BroadcastOp, ExpandDimsOp, ReshapeOp, TransOp, ConvertLayoutOp, BitcastOp>(op))
-      pointer = op->getOperand(0);
-    else if (auto load = dyn_cast<LoadSharedOp>(op); load && sourceOfExchange(load))
-      pointer = sourceOfExchange(load);
-    else
-      return pointer;
+    unsigned innerNumber = cast<OpResult>(pointer).getResultNumber();
+    if (!staysItself(inner, innerNumber))
+      return false;
+    pointer = inner.getInitArgs()[innerNumber];
   }
-  return pointer;
+  return bool(pointer);
+}
+
+Value simt::rootOf(Value pointer) {
+  for (;;) {
+    scf::ForOp loop;
+    unsigned number = 0;
+    if (auto argument = dyn_cast<BlockArgument>(pointer)) {
+      loop = dyn_cast<scf::ForOp>(argument.getOwner()->getParentOp());
+      if (!loop || argument.getArgNumber() == 0)
+        return pointer;
+      number = argument.getArgNumber() - 1;
+    } else if ((loop = dyn_cast<scf::ForOp>(pointer.getDefiningOp()))) {
+      number = cast<OpResult>(pointer).getResultNumber();
+    }
+    Value source = loop ? Value(loop.getInitArgs()[number]) : sourceOf(pointer.getDefiningOp());
+    if (!source || (loop && !staysItself(loop, number)))
+      return pointer;
+    pointer = source;
+  }
 }
 
 bool simt::isKernelArgument(Value root) {

@@ -196,8 +196,8 @@ void Dispatch::execute(ArrayRef<Partition> started) {
   }
 }
 
-// Warps with different numbers of registers share no code after they took them: ptxas would ignore the numbers. Who
-// takes more waits until others have given, which is so after the barrier.
+// Warps with different numbers of registers share no code after they took them: ptxas would ignore the numbers. A group
+// that increases its number waits until the others have decreased theirs, which is so after the barrier.
 void Dispatch::executeWithRegisters() {
   const RegisterPlan &plan = partitions.registers;
   for (const RegisterGroup &group : plan.groups) {

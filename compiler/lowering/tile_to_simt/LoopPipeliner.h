@@ -45,9 +45,12 @@ public:
   bool isAsked();
   /// Bytes of the rings, of which there are at most so many; 0 where that is not enough for two stages.
   int64_t ringBytes(int64_t mostBytes) const { return sizeRings(mostBytes).bytes; }
+  mlir::scf::ForOp getLoop() const { return loop; }
   /// The rings that warps of their own would fill, each with its group, where it is worth while to have such; nothing
-  /// elsewhere. Loops with the same rings can have the same warps.
-  virtual llvm::SmallVector<std::pair<mlir::Type, int>> ringsForProducer(int64_t mostBytes) { return {}; }
+  /// elsewhere. Loops with the same rings can have the same warps, which start before `first`.
+  virtual llvm::SmallVector<std::pair<mlir::Type, int>> ringsForProducer(int64_t mostBytes, mlir::scf::ForOp first) {
+    return {};
+  }
   /// Whether a block whose rings have at most so many bytes has a multiprocessor to itself.
   bool isAlone(int64_t mostBytes) const {
     return 2 * ringBytes(mostBytes) > to.target.sharedMemoryBytes() || !leavesRegistersForTwo();

@@ -25,7 +25,7 @@ public:
       : LoopPipeliner(loop, to, /*usual=*/3, /*mostIndexWords=*/16) {}
 
   bool find() override;
-  SmallVector<std::pair<Type, int>> ringsForProducer(int64_t mostBytes) override;
+  SmallVector<std::pair<Type, int>> ringsForProducer(int64_t mostBytes, scf::ForOp first) override;
   void rewrite(int64_t mostBytes, ProducerWarps *producer) override;
 
 private:
@@ -273,11 +273,11 @@ void ThreadCopies::rebuildLoop() {
 
 // Warps that only copy pay where two warp groups can be at different places of a loop with a chain: one multiplies
 // while the other computes. A loop with a single matmul is as fast with copies by all warps (one H200, docs/sm_90.md).
-SmallVector<std::pair<Type, int>> ThreadCopies::ringsForProducer(int64_t mostBytes) {
+SmallVector<std::pair<Type, int>> ThreadCopies::ringsForProducer(int64_t mostBytes, scf::ForOp first) {
   constexpr int groupsApart = 8; // warps
   RingSizes sizes = sizeRings(mostBytes);
   if (!to.target.hasArrivals() || sizes.stages < 2 || to.warps != groupsApart || !chain || !sizes.hasMore ||
-      !canHaveProducer(loop, copies, slice))
+      !canHaveProducer(loop, first, copies, slice))
     return {};
   SmallVector<std::pair<Type, int>> rings;
   bool twoGroups = areInTwoGroups();

@@ -214,16 +214,17 @@ static bool haveProducer(ArrayRef<std::unique_ptr<LoopPipeliner>> pipeliners, co
                          int64_t mostBytes) {
   if (!to.hasProducers || llvm::none_of(pipeliners, [&](auto &pipeliner) { return pipeliner->isAlone(mostBytes); }))
     return false;
-  auto rings = pipeliners.front()->ringsForProducer(mostBytes);
+  scf::ForOp first = pipeliners.front()->getLoop();
+  auto rings = pipeliners.front()->ringsForProducer(mostBytes, first);
   return !rings.empty() && llvm::all_of(pipeliners.drop_front(), [&](auto &pipeliner) {
-    return pipeliner->ringsForProducer(mostBytes) == rings;
+    return pipeliner->ringsForProducer(mostBytes, first) == rings;
   });
 }
 
 static void rewrite(FuncOp function, ArrayRef<std::unique_ptr<LoopPipeliner>> pipeliners, const PipelineTarget &to,
                     int64_t mostBytes) {
   bool hasProducer = haveProducer(pipeliners, to, mostBytes);
-  ProducerWarps producer(function, to.warps);
+  ProducerWarps producer(function, to.warps, to.target.lanesPerWarp());
   for (auto &pipeliner : pipeliners)
     pipeliner->rewrite(mostBytes, hasProducer ? &producer : nullptr);
   if (hasProducer)
@@ -309,7 +310,7 @@ LogicalResult simt::pipelineLoops(ModuleOp module, const PipelineTarget &wanted)
   std::vector<std::unique_ptr<LoopPipeliner>> pipeliners = findPipelines(function, to, true);
   int64_t bytes = mostRingBytes(module, to, pipeliners);
   // Barrier objects need memory too, and rings are used until all copies are over: that is not worth a stage.
-  if (haveProducer(pipeliners, to, to.target.sharedMemoryBytes())) {
+  if (haveProducer(pipeliners, to, to.target.sharedMemoryBytes()) || haveProducer(pipeliners, to, bytes)) {
     to.hasProducers = false;
     int64_t without = mostRingBytes(module, to, pipeliners);
     to.hasProducers = bytes >= without;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Software pipelining of loops over matmuls: what an iteration multiplies is loaded while earlier ones compute.
 //
-// Considered are innermost loops that write no memory, and in them loads of tiles that a matmul reads, whose addresses
+// Considered are innermost loops, and in them loads of tiles that a matmul reads, whose addresses
 // and masks are arithmetic on the loop's counter and on carried scalars. How they are prefetched depends on the chip.
 //
 // Chips whose threads copy each for itself (NVIDIA's; PipelineByThreads.cpp): a ring of `stages` tiles in shared memory

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Computes the kernel's values again in the partition's function, tiles in a layout for its warps.
 #include "compiler/lowering/tile_to_simt/ProducerWarps.h"
+#include "compiler/lowering/simt/GlobalOrder.h"
 #include "compiler/lowering/simt/PartitionWarps.h"
 #include "compiler/lowering/tile_to_simt/Relayout.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -90,9 +91,28 @@ bool Recomputable::check(Value value) {
   return result;
 }
 
-bool simt::canHaveProducer(scf::ForOp loop, ArrayRef<RingCopy> copies, const LoopSlice &slice) {
+/// Whether something from `first` to the loop may write what a copy reads: the partition is ahead of the kernel.
+static bool mayChangeBefore(scf::ForOp loop, scf::ForOp first, ArrayRef<RingCopy> copies) {
+  auto mayChange = [&](Operation *op) {
+    auto store = dyn_cast<GlobalStoreOp>(op);
+    Value root = store ? rootOf(store.getPointer()) : Value();
+    return !root || !isKernelArgument(root) || llvm::any_of(copies, [&](RingCopy copy) {
+      Value read = rootOf(copy.load.getPointer());
+      return read == root || !isKernelArgument(read);
+    });
+  };
+  for (Operation *op = first; op != loop; op = op->getNextNode())
+    if (op->walk([&](Operation *inner) {
+            return mayWrite(inner) && mayChange(inner) ? WalkResult::interrupt() : WalkResult::advance();
+          }).wasInterrupted())
+      return true;
+  return false;
+}
+
+bool simt::canHaveProducer(scf::ForOp loop, scf::ForOp first, ArrayRef<RingCopy> copies, const LoopSlice &slice) {
   auto function = dyn_cast<FuncOp>(loop->getParentOp());
-  if (!function || !function.getBody().hasOneBlock())
+  if (!function || !function.getBody().hasOneBlock() || first->getBlock() != loop->getBlock() ||
+      mayChangeBefore(loop, first, copies))
     return false;
   // Warps that stop where an assertion fails would leave others waiting.
   WalkResult reports = function.walk(
@@ -101,7 +121,10 @@ bool simt::canHaveProducer(scf::ForOp loop, ArrayRef<RingCopy> copies, const Loo
   auto check = [&](Value value) { return !value || recomputable.check(value); };
   return !reports.wasInterrupted() && check(loop.getLowerBound()) && check(loop.getUpperBound()) &&
          check(loop.getStep()) &&
-         llvm::all_of(slice.carried(), [&](unsigned number) { return check(loop.getInitArgs()[number]); }) &&
+         llvm::all_of(slice.carried(),
+                      [&](unsigned number) {
+                        return check(loop.getInitArgs()[number]) && check(loop.getYieldedValues()[number]);
+                      }) &&
          llvm::all_of(copies,
                       [&](RingCopy copy) { return check(copy.load.getPointer()) && check(copy.load.getMask()); });
 }
@@ -130,7 +153,7 @@ SmallVector<Value> RingPlaces::next(ImplicitLocOpBuilder &b, ValueRange places) 
 
 //===-- The partition --------------------------------------------------------------------------------------------===//
 
-/// That of a tile for the first of the warps, which have all elements.
+/// For the first of its warps: elements of the others are in further registers.
 static LinearLayout byWarps(const LinearLayout &layout, int64_t warps) {
   std::vector<LinearLayout::Input> inputs = layout.inputs();
   std::vector<std::vector<int64_t>> more;
@@ -275,7 +298,6 @@ void ProducerWarps::begin(scf::ForOp loop, ArrayRef<RingCopy> copies, ArrayRef<i
   counts.emplace(sizes);
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   uint64_t common = 0; // barrier objects first: they keep their memory, and scratch memory comes after all that does
-  auto lanes = int64_t(layoutOf(RingCopy(copies.front()).load.getType()).inputSize(Dim::Lane));
   for (int64_t count : objectCounts) {
     ProducerObjects made{makeObjects(b, count, common), makeObjects(b, count, common + 1), count};
     common += 2;

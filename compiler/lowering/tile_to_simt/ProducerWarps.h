@@ -14,12 +14,14 @@ namespace heddle::simt {
 
 inline constexpr int64_t producerWarps = 4;
 
-/// Whether a loop may have one: the block executes the loop once, and other warps can compute the addresses of the
-/// copies. `slice`: of them.
-bool canHaveProducer(mlir::scf::ForOp loop, llvm::ArrayRef<RingCopy> copies, const LoopSlice &slice);
+/// Whether a loop may have one: the block executes the loop once, other warps can compute the addresses of the copies,
+/// and what these read is not written between `first`, the first loop that has the same partition, and the loop.
+/// `slice`: of the copies.
+bool canHaveProducer(mlir::scf::ForOp loop, mlir::scf::ForOp first, llvm::ArrayRef<RingCopy> copies,
+                     const LoopSlice &slice);
 
-/// What a loop carries to find its tiles: for rings of each size, of tiles or of barrier objects, the number of the
-/// iteration's one, and the parity of the phase in which barrier objects are.
+/// What a loop carries: for rings of each size, of tiles or of barrier objects, the number of the one that the
+/// iteration uses, and the parity of its phase.
 class RingPlaces {
 public:
   explicit RingPlaces(llvm::ArrayRef<int64_t> sizes) : sizes(sizes.begin(), sizes.end()) {}
@@ -46,7 +48,8 @@ struct ProducerObjects {
 /// The partition of a kernel that copies for its loops, which are added in their order.
 class ProducerWarps {
 public:
-  ProducerWarps(triton::FuncOp kernel, int64_t kernelWarps) : kernel(kernel), kernelWarps(kernelWarps) {}
+  ProducerWarps(triton::FuncOp kernel, int64_t kernelWarps, int64_t lanes)
+      : kernel(kernel), kernelWarps(kernelWarps), lanes(lanes) {}
 
   /// The memory and the start of the partition, before the first loop; the copies get their rings, which have so many
   /// tiles, and the groups as many barrier objects as `objects` says. Adds the loop's copies to the partition.
@@ -56,7 +59,7 @@ public:
   mlir::ValueRange firstPlaces() const { return places; }
   const RingPlaces &ringPlaces() const { return *counts; }
   llvm::ArrayRef<ProducerObjects> groups() const { return objects; }
-  /// What became of that loop, and what it carries in the end.
+  /// The operation that replaced that loop, and what it carries in the end.
   void setDone(mlir::Operation *loop, mlir::ValueRange lastPlaces);
   /// After all loops.
   void finish();
@@ -66,7 +69,7 @@ private:
              llvm::ArrayRef<int64_t> objectCounts);
 
   triton::FuncOp kernel, partition = {};
-  int64_t kernelWarps;
+  int64_t kernelWarps, lanes;
   llvm::SmallVector<AllocOp> rings;
   llvm::SmallVector<ProducerObjects> objects;
   std::optional<RingPlaces> counts;
