@@ -37,16 +37,16 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir|kernel:NAME [options]
   --stages N           GPUs: stages of loops over matmuls: what they multiply is loaded N - 1 iterations ahead; 1: no
                        prefetch; default 3, AMD 2 where two blocks may share a compute unit; a loop's tt.num_stages goes before
                        it; --remarks tells what was done
-  --exact-math         GPUs: f32 exp, exp2 and sqrt as on the host, not by approximations; on sm_90 division also,
-                       which on AMD is always exact
+  --exact-math         GPUs: f32 exp, exp2, erf, tanh and sqrt as on the host, not by approximations; on sm_90 division
+                       also, which on AMD is always exact
   --fp-fusion          x * y + z of the program may become one instruction that rounds once, as with Triton's
                        enable_fp_fusion; without it the product and the sum are each rounded
   --no-warp-groups     sm_90: no warp-group MMA (wgmma); matmuls by single warps only (mma.sync)
   --warp-pipeline auto|off|always
                        auto (the default) lets two groups of warps execute the stages of a warp pipeline one stage
                        apart, written ones and, on AMD, those that it finds and estimates to be faster
-                       (docs/warp-pipeline.md), and on sm_90 warps of their own copy for attention; always: also
-                       stages that no estimate says to be faster; off: neither
+                       (docs/warp-pipeline.md), and gives attention on sm_90 producer warps; always: stages also
+                       where no estimate says that they are faster, but no producer warps; off: neither
   -O LEVEL             0 to 3; default 2; 3 is LLVM's whole pipeline
   --check              host: ask the device before each memory access; AMD: assert that a ring of shared memory has
                        the tile whose number is used, where nothing proves it

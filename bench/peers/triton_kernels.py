@@ -300,6 +300,8 @@ def parse_arguments():
                         "needs no GPU")
     parser.add_argument("--heddle", default=str(ROOT / "build" / "bin" / "heddle"), help="the command, words and all; "
                         "default build/bin/heddle")
+    parser.add_argument("--heddle-options", default="", metavar="WORDS", help="further options of `heddle compile`, as "
+                        "`'--warp-pipeline off'` (quoted, after `=`)")
     parser.add_argument("--default-only", action="store_true", help="Heddle's own choice of matrix instructions alone; else "
                         "`--no-warp-groups` is tried as well")
     parser.add_argument("--ahead", type=int, default=0, metavar="N", help="compile the next N kernels while one is timed; "
@@ -367,6 +369,7 @@ def compile_with_heddle(arguments, case, warps, stages, extra):
         package = pathlib.Path(folder) / "kernel.hpkg"
         command = shlex.split(arguments.heddle) + ["compile", str(case.path), "--target", "sm_90", "--warps", str(warps),
                                                    "--stages", str(stages), "--fp-fusion", "-o", str(package)] + extra
+        command += shlex.split(arguments.heddle_options)
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise RuntimeError(f"`{shlex.join(command)}` failed:\n{done.stderr}")

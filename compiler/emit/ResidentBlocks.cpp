@@ -38,15 +38,14 @@ public:
 private:
   int64_t fitting(int64_t threads, int64_t needed, int64_t leastForGroups, bool isLargerThanNeeded) const {
     // With fewer registers the assembler lets fewer loads be in flight, and layer norm takes 1.22 times as long
-    // (docs/sm_90.md); with `more` than the estimate it rarely spills. Of kernels with matmuls of warp groups whose
-    // operands are copied asynchronously the estimate is larger than what the assembler needs, by up to a ninth
+    // (docs/sm_90-code.md); with `more` than the estimate it rarely spills. Of kernels with matmuls of warp groups
+    // whose operands are copied asynchronously the estimate is larger than what the assembler needs, by up to a ninth
     // (bench/peers/random_tiles.py).
     constexpr int64_t least = 48;
     int64_t more = isLargerThanNeeded ? -(needed / 10) : 4, granule = chip.unit.registerGranule;
     int64_t each = int64_t(alignTo(uint64_t(std::max({least, needed + more, leastForGroups})), uint64_t(granule)));
     int64_t byRegisters = chip.unit.registers / (threads * each);
-    // Of two blocks one loads while the other stores, which is worth more than the margin: 1.23 for a gated activation
-    // of 16384 columns with 16 warps (one H200).
+    // Of two blocks one loads while the other computes and stores, which is worth more than the margin.
     int64_t tight = int64_t(alignTo(uint64_t(std::max(least, needed)), uint64_t(granule)));
     if (byRegisters == 1 && !leastForGroups && 2 * threads * tight <= chip.unit.registers)
       byRegisters = 2;

@@ -122,9 +122,13 @@ private:
 };
 } // namespace
 
-Value Splitter::makeObjects(int64_t start, int64_t count, int64_t arrivals) {
+SharedType simt::barrierObjects(MLIRContext *context, int64_t count) {
   layout::LinearLayout one({{layout::Dim::Offset, {}}, {layout::Dim::Register, {}}}, {{layout::Dim::Dim0, 1}});
-  auto type = SharedType::get(b.getContext(), count, {1}, b.getI64Type(), one, {}, {});
+  return SharedType::get(context, count, {1}, IntegerType::get(context, 64), one, {}, {});
+}
+
+Value Splitter::makeObjects(int64_t start, int64_t count, int64_t arrivals) {
+  SharedType type = barrierObjects(b.getContext(), count);
   Value objects = AllocOp::create(b, type, b.getI64IntegerAttr(start), /*scratch=*/b.getUnitAttr(),
                                   /*common=*/IntegerAttr());
   InitArrivalsOp::create(b, objects, arrivals);

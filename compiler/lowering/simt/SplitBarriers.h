@@ -9,6 +9,9 @@ namespace heddle::simt {
 
 class GpuTarget;
 
+/// Of a ring of so many barrier objects, 8 bytes each.
+SharedType barrierObjects(mlir::MLIRContext *context, int64_t count);
+
 /// Rewrites innermost loops of blocks of more than four warps on targets with barrier objects, where a multiprocessor
 /// has shared memory, or registers, for one such block only: blocks beside each other are not in step anyway. A loop
 /// qualifies that begins with a wait for copies and a barrier, and whose other accesses to memory are copies to rings

@@ -13,7 +13,7 @@ struct MatmulChain {
   MatrixDotOp first, second;
   bool isDeferrable =
       false; ///< registers hold both results and the second one's left operand, which is what deferring takes
-  /// For the second one's right operand alone, where warps of their own copy it: before and behind the matmul.
+  /// For the second one's right operand alone, where producer warps copy it: before and after the matmul.
   WaitArrivalsOp wait = {};
   ArriveOp arrive = {};
   explicit operator bool() const { return second != nullptr; }

@@ -4,7 +4,6 @@
 // one instruction or a thread keeps the next tile in registers (PipelineByWarps.cpp).
 #pragma once
 #include "compiler/layout/Encodings.h"
-#include "compiler/lowering/simt/GpuTarget.h"
 #include "compiler/lowering/tile_to_simt/LoopSlice.h"
 #include "compiler/lowering/tile_to_simt/PipelineLoops.h"
 #include <memory>
@@ -21,7 +20,7 @@ struct RingCopy {
   AllocOp ring = {};
   /// Its matmul goes on in the next iteration: the ring has a tile more than there are stages, where there is room.
   bool isReadLate = false;
-  int group = 0; ///< of those that warps of their own copy: it lands, and is free again, together with the others in it
+  int group = 0; ///< of copies by producer warps, which land, and whose tiles are free again, together
 
   SharedType ringType(int64_t stages) {
     auto tile = mlir::cast<mlir::RankedTensorType>(load.getType());
@@ -46,15 +45,13 @@ public:
   /// Bytes of the rings, of which there are at most so many; 0 where that is not enough for two stages.
   int64_t ringBytes(int64_t mostBytes) const { return sizeRings(mostBytes).bytes; }
   mlir::scf::ForOp getLoop() const { return loop; }
-  /// The rings that warps of their own would fill, each with its group, where it is worth while to have such; nothing
-  /// elsewhere. Loops with the same rings can have the same warps, which start before `first`.
+  /// The rings that producer warps would fill, each with its group; empty where the loop is to have none. Loops with
+  /// the same rings can have the same producer warps, which start before `first`.
   virtual llvm::SmallVector<std::pair<mlir::Type, int>> ringsForProducer(int64_t mostBytes, mlir::scf::ForOp first) {
     return {};
   }
   /// Whether a block whose rings have at most so many bytes has a multiprocessor to itself.
-  bool isAlone(int64_t mostBytes) const {
-    return 2 * ringBytes(mostBytes) > to.target.sharedMemoryBytes() || !leavesRegistersForTwo();
-  }
+  bool isAlone(int64_t mostBytes) const;
   /// With rings of at most so many bytes, which `producer` fills, if there is one.
   virtual void rewrite(int64_t mostBytes, ProducerWarps *producer) = 0;
   /// Says of each load that a matmul reads, by a remark at its place, how it is prefetched or why it is not.

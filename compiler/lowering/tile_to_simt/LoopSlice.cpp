@@ -155,27 +155,25 @@ static bool onlyReads(Operation *op) {
   return effects && !effects.hasEffect<MemoryEffects::Write>() && !effects.hasEffect<MemoryEffects::Free>();
 }
 
-// Atomics may order what other blocks do, and a loop that waits for them has its loads in place.
-LoopWrites simt::writesOf(scf::ForOp loop) {
-  LoopWrites writes;
-  loop.getBody()->walk([&](Operation *op) {
-    if (onlyReads(op))
+// Atomics may order what other blocks do: loads stay where they are then.
+void MemoryWrites::add(Operation *op) {
+  op->walk([&](Operation *inner) {
+    if (onlyReads(inner))
       return;
-    auto store = dyn_cast<GlobalStoreOp>(op);
+    auto store = dyn_cast<GlobalStoreOp>(inner);
     Value root = store ? rootOf(store.getPointer()) : Value();
     if (root && isKernelArgument(root))
-      writes.roots.insert(root);
+      roots.insert(root);
     else
-      writes.isUnknown = true;
+      isAnywhere = true;
   });
-  return writes;
 }
 
-bool LoopWrites::mayChange(Value pointer) const {
-  if (!isAny())
+bool MemoryWrites::mayChange(Value pointer) const {
+  if (isNone())
     return false;
   Value root = rootOf(pointer);
-  return isUnknown || !isKernelArgument(root) || roots.contains(root);
+  return isAnywhere || !isKernelArgument(root) || roots.contains(root);
 }
 
 SmallVector<Value> simt::moveBody(scf::ForOp loop, scf::ForOp made, Block::iterator place) {

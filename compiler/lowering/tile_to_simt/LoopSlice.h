@@ -11,28 +11,35 @@
 
 namespace heddle::simt {
 
-/// What of memory a loop's body may write.
-struct LoopWrites {
-  bool isUnknown = false;                       ///< anything, or it orders accesses of others
-  llvm::SmallPtrSet<mlir::Value, 4> roots = {}; ///< else what these arguments of the kernel point to
-  /// Whether what is read through the pointer may be among it.
+/// What of global memory operations may write.
+class MemoryWrites {
+public:
+  /// Also what is in the regions of the operation.
+  void add(mlir::Operation *op);
+  /// Whether what is read through the pointer, or a tile of them, may be among it.
   bool mayChange(mlir::Value pointer) const;
-  bool isAny() const { return isUnknown || !roots.empty(); }
+  bool isUnknown() const { return isAnywhere; } ///< anything, or accesses of other blocks are ordered
+  bool isNone() const { return !isAnywhere && roots.empty(); }
+
+private:
+  bool isAnywhere = false;
+  llvm::SmallPtrSet<mlir::Value, 4> roots; ///< arguments of the kernel; else what these point to
 };
-LoopWrites writesOf(mlir::scf::ForOp loop);
 
 class LoopSlice {
 public:
   /// `mostIndexWords`: of what a thread may load for addresses, as the entries of a page table, in words; the loop must
   /// not write these.
-  explicit LoopSlice(mlir::scf::ForOp loop, int64_t mostIndexWords = 0)
-      : loop(loop), mostIndexWords(mostIndexWords), writes(writesOf(loop)) {}
+  explicit LoopSlice(mlir::scf::ForOp loop, int64_t mostIndexWords = 0) : loop(loop), mostIndexWords(mostIndexWords) {
+    writes.add(loop);
+  }
 
   /// Adds what computes these values, of which some may be null. False, and nothing is added, where one of them takes
   /// more than arithmetic on the loop's counter, on carried scalars, on what is computed before the loop, and on loaded
   /// indices where there may be such.
   bool add(llvm::ArrayRef<mlir::Value> values);
   bool contains(mlir::Operation *op) const { return ops.contains(op); }
+  const MemoryWrites &loopWrites() const { return writes; } ///< of the loop
   /// The numbers of the carried scalars that it needs.
   llvm::ArrayRef<unsigned> carried() const { return numbers.getArrayRef(); }
   /// What the counter and the carried scalars are in an iteration, and behind them the indices that it loads.
@@ -56,7 +63,7 @@ private:
 
   mlir::scf::ForOp loop;
   int64_t mostIndexWords;
-  LoopWrites writes;
+  MemoryWrites writes;
   llvm::SetVector<mlir::Operation *> ops;
   llvm::SetVector<unsigned> numbers;
 };

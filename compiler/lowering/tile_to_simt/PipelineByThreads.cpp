@@ -98,13 +98,15 @@ bool ThreadCopies::find() {
                       (loop.isDefinedOutsideOfLoop(chain.first.getA()) || copyReadBy(chain.first, 0));
   if (!isFirstEarly)
     chain = {};
-  // Three stages and a tile more are faster than four (one H200: 1.18 of a linear layer with bf16 tiles of 128x256x64).
+  // Three stages and a tile more are faster than four (docs/sm_90-code.md).
   isMoreWorthAFourthStage = bool(open);
   isMoreWorthAStage = chain && chain.isDeferrable;
   for (RingCopy *copy :
        {open ? copyReadBy(open, 0) : nullptr, open ? copyReadBy(open, 1) : nullptr, chain ? ofChain : nullptr})
     if (copy)
       copy->isReadLate = true;
+  if (areInTwoGroups())
+    ofChain->group = 1;
   return true;
 }
 
@@ -118,7 +120,7 @@ void ThreadCopies::rewrite(int64_t mostBytes, ProducerWarps *producer) {
   for (const RingCopy &copy : copies)
     decide(copy.load, stages < 2 ? "not prefetched: shared memory has no room for two tiles"
                                  : std::string("prefetched by asynchronous copies") +
-                                       (producer ? " by warps of their own, " : ", ") + describeStages(wanted));
+                                       (producer ? " of producer warps, " : ", ") + describeStages(wanted));
   if (stages < 2)
     return;
   if (open)
@@ -136,7 +138,7 @@ void ThreadCopies::rewrite(int64_t mostBytes, ProducerWarps *producer) {
   else if (leavesPending)
     leavePending(loop, chain);
   if (producer)
-    producer->setDone(made, made->getResults().take_back(producer->ringPlaces().count()));
+    producer->setDone(made, made->getResults().take_back(producer->ringCounters().count()));
 }
 
 /// Of shared memory for the rings and for a left operand from outside of the loop. A block that has a multiprocessor to
@@ -271,8 +273,8 @@ void ThreadCopies::rebuildLoop() {
   loop = made;
 }
 
-// Warps that only copy pay where two warp groups can be at different places of a loop with a chain: one multiplies
-// while the other computes. A loop with a single matmul is as fast with copies by all warps (one H200, docs/sm_90.md).
+// Producer warps pay where two warp groups can be at different places of a loop with a chain: one multiplies while the
+// other computes. A loop with a single matmul is as fast with copies by all warps (docs/sm_90-code.md).
 SmallVector<std::pair<Type, int>> ThreadCopies::ringsForProducer(int64_t mostBytes, scf::ForOp first) {
   constexpr int groupsApart = 8; // warps
   RingSizes sizes = sizeRings(mostBytes);
@@ -280,11 +282,8 @@ SmallVector<std::pair<Type, int>> ThreadCopies::ringsForProducer(int64_t mostByt
       !canHaveProducer(loop, first, copies, slice))
     return {};
   SmallVector<std::pair<Type, int>> rings;
-  bool twoGroups = areInTwoGroups();
-  for (RingCopy &copy : copies) {
-    copy.group = twoGroups && &copy == copyReadBy(chain.second, 1);
-    rings.push_back({copy.ringType(sizes.stages + (sizes.hasMore && copy.isReadLate ? 1 : 0)), copy.group});
-  }
+  for (RingCopy &copy : copies)
+    rings.push_back({copy.ringType(sizes.stages + (copy.isReadLate ? 1 : 0)), copy.group});
   return rings;
 }
 
@@ -326,14 +325,14 @@ void ThreadCopies::rebuildForProducer(ProducerWarps &producer) {
     if (copy.group)
       objects.push_back(tilesOf(copy));
   producer.add(loop, copies, tiles, objects, slice);
-  const RingPlaces &counts = producer.ringPlaces();
+  const RingCounters &rings = producer.ringCounters();
   SmallVector<Value> inits = llvm::to_vector(loop.getInitArgs());
   unsigned before = unsigned(inits.size());
-  llvm::append_range(inits, producer.firstPlaces());
+  llvm::append_range(inits, producer.firstCounters());
   b.setInsertionPoint(loop);
   auto made = scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
   made->setAttrs(loop->getAttrs());
-  ValueRange places = made.getRegionIterArgs().drop_front(before);
+  ValueRange counters = made.getRegionIterArgs().drop_front(before);
   SmallVector<Value> yielded = moveBody(loop, made, made.getBody()->end());
   b.setInsertionPointToEnd(made.getBody());
   for (auto [group, objects] : llvm::enumerate(producer.groups())) {
@@ -343,8 +342,8 @@ void ThreadCopies::rebuildForProducer(ProducerWarps &producer) {
       b.setInsertionPoint(copyReadBy(chain.second, 1)->load);
     else
       b.setInsertionPointToStart(made.getBody());
-    Value object = counts.numberIn(objects.count, places);
-    auto wait = WaitArrivalsOp::create(b, landed, object, counts.parityIn(objects.count, places));
+    Value object = rings.numberIn(objects.count, counters);
+    auto wait = WaitArrivalsOp::create(b, landed, object, rings.parityIn(objects.count, counters));
     if (isOfSecond)
       chain.wait = wait;
     if (!isOfSecond && producer.groups().size() > 1)
@@ -356,10 +355,10 @@ void ThreadCopies::rebuildForProducer(ProducerWarps &producer) {
       chain.arrive = arrive;
   }
   b.setInsertionPointToEnd(made.getBody());
-  llvm::append_range(yielded, counts.next(b, places));
+  llvm::append_range(yielded, rings.next(b, counters));
   scf::YieldOp::create(b, yielded);
   for (RingCopy &copy : copies)
-    readRing(copy.load, copy.ring, counts.numberIn(tilesOf(copy), places));
+    readRing(copy.load, copy.ring, rings.numberIn(tilesOf(copy), counters));
   loop->replaceAllUsesWith(made.getResults().take_front(before));
   loop.erase();
   loop = made;

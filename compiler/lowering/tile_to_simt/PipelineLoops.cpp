@@ -61,6 +61,10 @@ int64_t simt::matmulWords(scf::ForOp loop) {
   return most;
 }
 
+bool LoopPipeliner::isAlone(int64_t mostBytes) const {
+  return 2 * ringBytes(mostBytes) > to.target.sharedMemoryBytes() || !leavesRegistersForTwo();
+}
+
 bool LoopPipeliner::leavesRegistersForTwo() const {
   return carriedWords(loop) + matmulWords(loop) < to.target.registersPerThread(2 * to.warps);
 }
@@ -169,7 +173,7 @@ bool LoopPipeliner::find() {
   if (loop.getNumResults() == 0)
     return false;
   const char *ofLoop = loop.getUnsignedCmp() ? "the loop's counter is unsigned" : "";
-  LoopWrites writes = writesOf(loop);
+  const MemoryWrites &writes = slice.loopWrites();
   bool isAny = false;
   for (GlobalLoadOp load : loop.getBody()->getOps<GlobalLoadOp>()) {
     if (!isOperand(load, to.target))
@@ -179,7 +183,7 @@ bool LoopPipeliner::find() {
       continue;
     }
     std::string why = load.getIsVolatile()                  ? "it is volatile"
-                      : writes.isUnknown                    ? "the loop writes memory"
+                      : writes.isUnknown()                  ? "the loop writes memory"
                       : writes.mayChange(load.getPointer()) ? "the loop stores through the same pointer argument"
                                                             : ofLoop;
     if (why.empty() && take(load, why))
@@ -209,7 +213,7 @@ static std::vector<std::unique_ptr<LoopPipeliner>> findPipelines(FuncOp function
   return pipeliners;
 }
 
-/// Whether all have the same warps that copy for them; or none has such.
+/// Whether all have the same producer warps; or none has such.
 static bool haveProducer(ArrayRef<std::unique_ptr<LoopPipeliner>> pipeliners, const PipelineTarget &to,
                          int64_t mostBytes) {
   if (!to.hasProducers || llvm::none_of(pipeliners, [&](auto &pipeliner) { return pipeliner->isAlone(mostBytes); }))
@@ -221,6 +225,7 @@ static bool haveProducer(ArrayRef<std::unique_ptr<LoopPipeliner>> pipeliners, co
   });
 }
 
+/// With rings of at most so many bytes.
 static void rewrite(FuncOp function, ArrayRef<std::unique_ptr<LoopPipeliner>> pipeliners, const PipelineTarget &to,
                     int64_t mostBytes) {
   bool hasProducer = haveProducer(pipeliners, to, mostBytes);

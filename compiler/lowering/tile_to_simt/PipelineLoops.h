@@ -12,7 +12,7 @@
 // that the matrix units always have one waiting. Its rings have a tile more, which copies are made to meanwhile; where
 // that would cost a stage or a second block, threads take a second barrier, and copies begin after it. Of two matmuls
 // in a chain the second one goes on in the next iteration (DeferMatmul.h). Where two warp groups multiply, and a block
-// has a multiprocessor to itself, warps of their own make the copies (ProducerWarps.h).
+// has a multiprocessor to itself, producer warps make the copies (ProducerWarps.h).
 //
 // AMD (PipelineByWarps.cpp): the same with copies of whole waves straight to LDS, where these are wide enough; any
 // other tile is loaded to registers an iteration ahead, and stored to LDS at its end if only matmuls read it. The last
@@ -31,7 +31,7 @@ struct PipelineTarget {
   int warps;  ///< of a block
   int stages; ///< where a loop does not say `tt.num_stages`: tiles are loaded stages - 1 iterations ahead; 0: the
               ///< chip's default
-  bool hasProducers = false; ///< warps of their own may copy, where the chip has barrier objects
+  bool hasProducers = false; ///< loops may have producer warps, where the chip has barrier objects
 };
 
 /// Works on the one public tt.func of `module`. A loop with fewer than 2 stages stays as it is. Stages that shared

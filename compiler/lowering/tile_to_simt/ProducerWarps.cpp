@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Computes the kernel's values again in the partition's function, tiles in a layout for its warps.
 #include "compiler/lowering/tile_to_simt/ProducerWarps.h"
-#include "compiler/lowering/simt/GlobalOrder.h"
 #include "compiler/lowering/simt/PartitionWarps.h"
+#include "compiler/lowering/simt/SplitBarriers.h"
 #include "compiler/lowering/tile_to_simt/Relayout.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
@@ -21,49 +21,33 @@ static bool isTile(Value value) {
   return isa<RankedTensorType>(value.getType());
 }
 
-static bool mayWrite(Operation *op) {
-  if (op->hasTrait<mlir::OpTrait::HasRecursiveMemoryEffects>() || isMemoryEffectFree(op))
-    return false;
-  auto effects = dyn_cast<MemoryEffectOpInterface>(op);
-  return !effects || effects.hasEffect<MemoryEffects::Write>();
-}
-
 namespace {
 
-/// Whether values can be computed by other warps.
+/// Whether values can be computed by other warps, of a loop in the kernel's one block.
 class Recomputable {
 public:
-  explicit Recomputable(scf::ForOp loop) : loop(loop), function(loop->getParentOfType<FuncOp>()) {}
+  explicit Recomputable(scf::ForOp loop) : loop(loop) {
+    for (Operation &op : *loop->getBlock()) {
+      writes.add(&op);
+      if (&op == loop)
+        break;
+    }
+  }
   bool check(Value value);
 
 private:
   bool checkOperation(Operation *op, bool isOfTiles);
-  bool isUnchangedLoad(GlobalLoadOp load);
 
   scf::ForOp loop;
-  FuncOp function;
-  std::optional<bool> areLoadsSafe;
+  MemoryWrites writes; ///< until the loop has ended: the partition loads at any time before
   DenseMap<Value, bool> known;
 };
 
 } // namespace
 
-// Nothing before the loop's end writes memory: the partition loads while the kernel executes the loop.
-bool Recomputable::isUnchangedLoad(GlobalLoadOp load) {
-  if (!areLoadsSafe) {
-    Block *body = loop->getBlock();
-    WalkResult writes = function.getBody().walk([&](Operation *op) {
-      bool isAfter = loop->isBeforeInBlock(body->findAncestorOpInBlock(*op));
-      return mayWrite(op) && !isAfter ? WalkResult::interrupt() : WalkResult::advance();
-    });
-    areLoadsSafe = !writes.wasInterrupted();
-  }
-  return !load.getIsVolatile() && *areLoadsSafe;
-}
-
 bool Recomputable::checkOperation(Operation *op, bool isOfTiles) {
   if (auto load = dyn_cast<GlobalLoadOp>(op)) {
-    if (!isUnchangedLoad(load))
+    if (load.getIsVolatile() || writes.mayChange(load.getPointer()))
       return false;
   } else if (isOfTiles ? !hasAnyLayout(op) : !isMemoryEffectFree(op) || llvm::any_of(op->getOperands(), isTile)) {
     return false;
@@ -79,34 +63,19 @@ bool Recomputable::checkOperation(Operation *op, bool isOfTiles) {
 }
 
 bool Recomputable::check(Value value) {
-  auto [found, isNew] = known.try_emplace(value, true); // a loop's value may need itself
-  if (!isNew)
-    return found->second;
-  bool result;
   if (auto argument = dyn_cast<BlockArgument>(value))
-    result = argument.getOwner() == &function.getBody().front() || argument.getOwner() == loop.getBody();
-  else
-    result = checkOperation(value.getDefiningOp(), isTile(value));
-  known[value] = result;
-  return result;
+    return argument.getOwner() == loop->getBlock() || argument.getOwner() == loop.getBody();
+  if (auto found = known.find(value); found != known.end())
+    return found->second;
+  return known[value] = checkOperation(value.getDefiningOp(), isTile(value));
 }
 
 /// Whether something from `first` to the loop may write what a copy reads: the partition is ahead of the kernel.
 static bool mayChangeBefore(scf::ForOp loop, scf::ForOp first, ArrayRef<RingCopy> copies) {
-  auto mayChange = [&](Operation *op) {
-    auto store = dyn_cast<GlobalStoreOp>(op);
-    Value root = store ? rootOf(store.getPointer()) : Value();
-    return !root || !isKernelArgument(root) || llvm::any_of(copies, [&](RingCopy copy) {
-      Value read = rootOf(copy.load.getPointer());
-      return read == root || !isKernelArgument(read);
-    });
-  };
+  MemoryWrites writes;
   for (Operation *op = first; op != loop; op = op->getNextNode())
-    if (op->walk([&](Operation *inner) {
-            return mayWrite(inner) && mayChange(inner) ? WalkResult::interrupt() : WalkResult::advance();
-          }).wasInterrupted())
-      return true;
-  return false;
+    writes.add(op);
+  return llvm::any_of(copies, [&](RingCopy copy) { return writes.mayChange(copy.load.getPointer()); });
 }
 
 bool simt::canHaveProducer(scf::ForOp loop, scf::ForOp first, ArrayRef<RingCopy> copies, const LoopSlice &slice) {
@@ -129,21 +98,21 @@ bool simt::canHaveProducer(scf::ForOp loop, scf::ForOp first, ArrayRef<RingCopy>
                       [&](RingCopy copy) { return check(copy.load.getPointer()) && check(copy.load.getMask()); });
 }
 
-//===-- Places in rings ------------------------------------------------------------------------------------------===//
+//===-- Positions in rings ---------------------------------------------------------------------------------------===//
 
-SmallVector<Value> RingPlaces::first(ImplicitLocOpBuilder &b, int64_t parity) const {
-  SmallVector<Value> places;
+SmallVector<Value> RingCounters::first(ImplicitLocOpBuilder &b, int64_t parity) const {
+  SmallVector<Value> counters;
   for (size_t i = 0; i < sizes.size(); ++i)
     for (int64_t value : {int64_t(0), parity})
-      places.push_back(arith::ConstantIntOp::create(b, value, 32));
-  return places;
+      counters.push_back(arith::ConstantIntOp::create(b, value, 32));
+  return counters;
 }
 
-SmallVector<Value> RingPlaces::next(ImplicitLocOpBuilder &b, ValueRange places) const {
+SmallVector<Value> RingCounters::next(ImplicitLocOpBuilder &b, ValueRange counters) const {
   SmallVector<Value> next;
   Value zero = arith::ConstantIntOp::create(b, 0, 32), one = arith::ConstantIntOp::create(b, 1, 32);
   for (int64_t size : sizes) {
-    Value number = nextStage(b, numberIn(size, places), size), parity = parityIn(size, places);
+    Value number = nextStage(b, numberIn(size, counters), size), parity = parityIn(size, counters);
     Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, number, zero);
     Value other = arith::XOrIOp::create(b, parity, one);
     next.append({number, arith::SelectOp::create(b, wraps, other, parity)});
@@ -180,7 +149,7 @@ public:
       : loop(loop), slice(slice), known(known), b(loop.getLoc(), partition.getBody().front().getTerminator()) {}
 
   /// Before the partition's end; returns what the loop carries in the end.
-  SmallVector<Value> make(ArrayRef<RingCopy> copies, ArrayRef<ProducerObjects> groups, const RingPlaces &counts,
+  SmallVector<Value> make(ArrayRef<RingCopy> copies, ArrayRef<ProducerObjects> groups, const RingCounters &sizes,
                           ValueRange first);
 
 private:
@@ -191,7 +160,7 @@ private:
     return value ? getTile(value, byWarps(layoutOf(value.getType()), producerWarps)) : Value();
   }
   /// Where the copy of an operation belongs that computes a value of the kernel.
-  void setPlaceFor(Operation *op);
+  void setInsertionPointFor(Operation *op);
 
   scf::ForOp loop, made = {}; ///< the kernel's loop, and the partition's
   const LoopSlice &slice;
@@ -202,7 +171,7 @@ private:
 
 } // namespace
 
-void CopyLoop::setPlaceFor(Operation *op) {
+void CopyLoop::setInsertionPointFor(Operation *op) {
   if (made && loop->isAncestor(op))
     b.setInsertionPointToEnd(made.getBody());
   else if (made)
@@ -218,7 +187,7 @@ Value CopyLoop::get(Value value) {
   for (Value each : used)
     get(each);
   OpBuilder::InsertionGuard guard(b);
-  setPlaceFor(op);
+  setInsertionPointFor(op);
   b.clone(*op, known);
   return known.lookup(value);
 }
@@ -234,14 +203,14 @@ Value CopyLoop::getTile(Value value, const LinearLayout &layout) {
                            ? getTile(operand.get(), operandLayout(op, operand.getOperandNumber(), layout))
                            : get(operand.get()));
   OpBuilder::InsertionGuard guard(b);
-  setPlaceFor(op);
+  setInsertionPointFor(op);
   Operation *copy = cloneInLayout(b, op, layout);
   copy->setOperands(operands);
   return tiles[key] = copy->getResult(0);
 }
 
-SmallVector<Value> CopyLoop::make(ArrayRef<RingCopy> copies, ArrayRef<ProducerObjects> groups, const RingPlaces &counts,
-                                  ValueRange first) {
+SmallVector<Value> CopyLoop::make(ArrayRef<RingCopy> copies, ArrayRef<ProducerObjects> groups,
+                                  const RingCounters &sizes, ValueRange first) {
   SmallVector<Value> carried;
   for (unsigned number : slice.carried())
     carried.push_back(get(loop.getInitArgs()[number]));
@@ -252,7 +221,7 @@ SmallVector<Value> CopyLoop::make(ArrayRef<RingCopy> copies, ArrayRef<ProducerOb
   known.map(loop.getInductionVar(), made.getInductionVar());
   for (auto [number, argument] : llvm::zip(slice.carried(), made.getRegionIterArgs()))
     known.map(loop.getRegionIterArg(number), argument);
-  ValueRange places = made.getRegionIterArgs().drop_front(before);
+  ValueRange counters = made.getRegionIterArgs().drop_front(before);
   SmallVector<std::pair<Value, Value>> sources; // pointers and masks
   for (RingCopy copy : copies) {
     Value pointers = getSource(copy.load.getPointer());
@@ -264,19 +233,19 @@ SmallVector<Value> CopyLoop::make(ArrayRef<RingCopy> copies, ArrayRef<ProducerOb
   b.setInsertionPointToEnd(made.getBody());
   for (auto [group, objects] : llvm::enumerate(groups)) {
     AllocOp free = objects.free, landed = objects.landed;
-    Value object = counts.numberIn(objects.count, places);
-    WaitArrivalsOp::create(b, known.lookup(free.getRing()), object, counts.parityIn(objects.count, places));
+    Value object = sizes.numberIn(objects.count, counters);
+    WaitArrivalsOp::create(b, known.lookup(free.getRing()), object, sizes.parityIn(objects.count, counters));
     for (auto [copy, source] : llvm::zip(copies, sources)) {
       if (copy.group != int(group))
         continue;
       AllocOp ring = copy.ring;
-      Value number = counts.numberIn(ring.getRing().getType().getStages(), places);
+      Value number = sizes.numberIn(ring.getRing().getType().getStages(), counters);
       AsyncCopyOp::create(b, source.first, known.lookup(ring.getRing()), number, source.second,
                           uint64_t(copy.elements));
     }
     ArriveOp::create(b, known.lookup(landed.getRing()), object, /*copies=*/true);
   }
-  llvm::append_range(carried, counts.next(b, places));
+  llvm::append_range(carried, sizes.next(b, counters));
   scf::YieldOp::create(b, carried);
   return llvm::to_vector(ValueRange(made.getResults()).drop_front(before));
 }
@@ -284,8 +253,7 @@ SmallVector<Value> CopyLoop::make(ArrayRef<RingCopy> copies, ArrayRef<ProducerOb
 //===-- All loops ------------------------------------------------------------------------------------------------===//
 
 static AllocOp makeObjects(ImplicitLocOpBuilder &b, int64_t count, uint64_t common) {
-  LinearLayout one({{Dim::Offset, {}}, {Dim::Register, {}}}, {{Dim::Dim0, 1}});
-  auto objects = AllocOp::create(b, SharedType::get(b.getContext(), count, {1}, b.getI64Type(), one, {}, {}));
+  auto objects = AllocOp::create(b, barrierObjects(b.getContext(), count));
   objects.setCommon(common);
   return objects;
 }
@@ -293,9 +261,9 @@ static AllocOp makeObjects(ImplicitLocOpBuilder &b, int64_t count, uint64_t comm
 void ProducerWarps::begin(scf::ForOp loop, ArrayRef<RingCopy> copies, ArrayRef<int64_t> tiles,
                           ArrayRef<int64_t> objectCounts) {
   constexpr int64_t registers = 40; // of a thread, for addresses
-  SmallVector<int64_t> sizes(tiles);
-  llvm::append_range(sizes, objectCounts);
-  counts.emplace(sizes);
+  SmallVector<int64_t> all(tiles);
+  llvm::append_range(all, objectCounts);
+  sizes.emplace(all);
   ImplicitLocOpBuilder b(loop.getLoc(), loop);
   uint64_t common = 0; // barrier objects first: they keep their memory, and scratch memory comes after all that does
   for (int64_t count : objectCounts) {
@@ -313,7 +281,7 @@ void ProducerWarps::begin(scf::ForOp loop, ArrayRef<RingCopy> copies, ArrayRef<i
   while (kernel->getParentOfType<ModuleOp>().lookupSymbol(name))
     name += '_';
   StartPartitionsOp::create(b, b.getArrayAttr(FlatSymbolRefAttr::get(b.getContext(), name)));
-  places = counts->first(b, /*parity=*/0);
+  counters = sizes->first(b, /*parity=*/0);
 
   b.setInsertionPointAfter(kernel);
   partition = makePartition(b, kernel, name, {producerWarps, kernelWarps, registers});
@@ -326,7 +294,7 @@ void ProducerWarps::begin(scf::ForOp loop, ArrayRef<RingCopy> copies, ArrayRef<i
     for (AllocOp each : {group.landed, group.free})
       b.clone(*each, known);
   // The phase before the first one is over: nothing has to be free for the first tiles.
-  partitionPlaces = counts->first(b, /*parity=*/1);
+  partitionCounters = sizes->first(b, /*parity=*/1);
   ReturnOp::create(b, ValueRange());
 }
 
@@ -336,12 +304,12 @@ void ProducerWarps::add(scf::ForOp loop, MutableArrayRef<RingCopy> copies, Array
     begin(loop, copies, tiles, objectCounts);
   for (auto [copy, ring] : llvm::zip(copies, rings))
     copy.ring = ring;
-  partitionPlaces = CopyLoop(loop, slice, partition, known).make(copies, objects, *counts, partitionPlaces);
+  partitionCounters = CopyLoop(loop, slice, partition, known).make(copies, objects, *sizes, partitionCounters);
 }
 
-void ProducerWarps::setDone(Operation *loop, ValueRange lastPlaces) {
+void ProducerWarps::setDone(Operation *loop, ValueRange lastCounters) {
   last = loop;
-  places = llvm::to_vector(lastPlaces);
+  counters = llvm::to_vector(lastCounters);
 }
 
 void ProducerWarps::finish() {

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Warps that only copy. The tiles of a kernel's loops are copied to rings by a partition of the block's warps, which
-// computes the addresses of each iteration again and runs ahead of the warps that multiply as far as the rings allow.
+// Producer warps. The tiles of a kernel's loops are copied to rings by a partition of the block's warps, which computes
+// the addresses of each iteration again and prefetches as far as the rings allow.
 // Two rings of barrier objects for each group of copies order the two sides:
 //   landed   the copies of an iteration can be read. Each thread that copies arrives when its copies have landed.
 //   free     tiles may be overwritten. Each warp that multiplies arrives, after it has waited for `landed`.
 // A group whose tiles are read in their own iteration has an object for each stage, and `free` tells that the iteration
 // is over: rings that are read late have a tile more. A group that is read an iteration later has one for each tile.
-// Loops one after the other have the same rings, and go on where the loop before ended.
+// Consecutive loops have the same rings, and continue where the preceding one ended.
 #pragma once
 #include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
 
@@ -22,16 +22,16 @@ bool canHaveProducer(mlir::scf::ForOp loop, mlir::scf::ForOp first, llvm::ArrayR
 
 /// What a loop carries: for rings of each size, of tiles or of barrier objects, the number of the one that the
 /// iteration uses, and the parity of its phase.
-class RingPlaces {
+class RingCounters {
 public:
-  explicit RingPlaces(llvm::ArrayRef<int64_t> sizes) : sizes(sizes.begin(), sizes.end()) {}
+  explicit RingCounters(llvm::ArrayRef<int64_t> sizes) : sizes(sizes.begin(), sizes.end()) {}
   /// For the first iteration.
   llvm::SmallVector<mlir::Value> first(mlir::ImplicitLocOpBuilder &b, int64_t parity) const;
   /// For the iteration after that with these.
-  llvm::SmallVector<mlir::Value> next(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange places) const;
+  llvm::SmallVector<mlir::Value> next(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange counters) const;
   size_t count() const { return 2 * sizes.size(); }
-  mlir::Value numberIn(int64_t size, mlir::ValueRange places) const { return places[indexOf(size)]; }
-  mlir::Value parityIn(int64_t size, mlir::ValueRange places) const { return places[indexOf(size) + 1]; }
+  mlir::Value numberIn(int64_t size, mlir::ValueRange counters) const { return counters[indexOf(size)]; }
+  mlir::Value parityIn(int64_t size, mlir::ValueRange counters) const { return counters[indexOf(size) + 1]; }
 
 private:
   size_t indexOf(int64_t size) const { return 2 * size_t(llvm::find(sizes, size) - sizes.begin()); }
@@ -56,11 +56,11 @@ public:
   void add(mlir::scf::ForOp loop, llvm::MutableArrayRef<RingCopy> copies, llvm::ArrayRef<int64_t> tiles,
            llvm::ArrayRef<int64_t> objectCounts, const LoopSlice &slice);
   /// Of the loop that was added last: what it carries first.
-  mlir::ValueRange firstPlaces() const { return places; }
-  const RingPlaces &ringPlaces() const { return *counts; }
+  mlir::ValueRange firstCounters() const { return counters; }
+  const RingCounters &ringCounters() const { return *sizes; }
   llvm::ArrayRef<ProducerObjects> groups() const { return objects; }
   /// The operation that replaced that loop, and what it carries in the end.
-  void setDone(mlir::Operation *loop, mlir::ValueRange lastPlaces);
+  void setDone(mlir::Operation *loop, mlir::ValueRange lastCounters);
   /// After all loops.
   void finish();
 
@@ -72,8 +72,8 @@ private:
   int64_t kernelWarps, lanes;
   llvm::SmallVector<AllocOp> rings;
   llvm::SmallVector<ProducerObjects> objects;
-  std::optional<RingPlaces> counts;
-  llvm::SmallVector<mlir::Value> places, partitionPlaces;
+  std::optional<RingCounters> sizes;
+  llvm::SmallVector<mlir::Value> counters, partitionCounters;
   mlir::IRMapping known; ///< of the kernel's values outside of loops, in the partition
   mlir::Operation *last = nullptr;
 };

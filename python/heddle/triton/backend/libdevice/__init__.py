@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What `triton.language.extra.libdevice` is on Heddle's targets: all functions of Triton's stub by those of Triton's language, so
-that their results are the same on every target."""
+that their results are the same on every target; `tanh` is the target's own."""
 import triton
 import triton.language as tl
 from triton.language.math import (abs, ceil, cos, erf, exp, exp2, fdiv, floor, fma, log, log2, rsqrt, sin, sqrt, umulhi)
