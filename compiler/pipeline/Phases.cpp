@@ -24,6 +24,7 @@
 #include "compiler/lowering/simt/SplitBarriers.h"
 #include "compiler/lowering/simt/WarpPipelines.h"
 #include "compiler/lowering/tile_to_simt/AssignLayouts.h"
+#include "compiler/lowering/tile_to_simt/DeferChains.h"
 #include "compiler/lowering/tile_to_simt/FindStages.h"
 #include "compiler/lowering/tile_to_simt/PipelineLoops.h"
 #include "compiler/lowering/tile_to_simt/ShareOperands.h"
@@ -239,6 +240,17 @@ LogicalResult tryPhases(Compilation &compilation, OwningOpRef<ModuleOp> &module,
   }
   std::swap(compilation.module, module);
   return status;
+}
+
+LogicalResult deferChains(Compilation &compilation) {
+  const CompileOptions &options = compilation.options;
+  auto runPhasesAfter = [&](OwningOpRef<ModuleOp> &module) {
+    return tryPhases(compilation, module, "defer-matmuls", "find-stages");
+  };
+  if (compilation.gpuTarget->timing() && options.warps == 2 * simt::warpsOfGroup &&
+      options.warpPipelines != WarpPipelines::Off && !options.checkAccesses)
+    simt::deferChains(*compilation.module, runPhasesAfter);
+  return success();
 }
 
 LogicalResult findStages(Compilation &compilation) {
@@ -475,6 +487,9 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
     {"assign-layouts", Level::Simt, "assigns each tile a layout: its elements in registers, lanes and warps", nullptr, tileToSimt, input, absentFromSimt({}), Entrance::Tile},
     {"simplify-layouts", Level::Simt, "merges equal operations and hoists loop invariants",
      "cse,loop-invariant-code-motion", nullptr, ours, {}},
+    {"defer-matmuls", Level::Simt,
+     "(AMD) moves the second of two dependent matmuls of a loop to the next iteration, for a warp pipeline", nullptr,
+     deferChains, ours, {}, Entrance::Tile},
     {"pipeline-loops", Level::Simt,
      "prefetches the operands of matmuls in loops: to shared memory, or (AMD) to registers", nullptr, pipelineLoops,
      ours, {}, Entrance::Tile},

@@ -14,15 +14,13 @@ using namespace heddle::triton;
 
 //===-- Finding --------------------------------------------------------------------------------------------------===//
 
-/// The number of the carried value that the matmul gives and nothing else uses.
-static std::optional<unsigned> carriedNumber(scf::ForOp loop, MatrixDotOp dot) {
+std::optional<unsigned> simt::carriedNumber(scf::ForOp loop, MatrixDotOp dot) {
   if (!dot->hasOneUse() || *dot->user_begin() != loop.getBody()->getTerminator())
     return std::nullopt;
   return dot->use_begin()->getOperandNumber();
 }
 
-/// What is computed in the body from a carried value on its way to the sum of `dot`; nothing if it goes elsewhere too.
-static std::optional<SetVector<Operation *>> pathToSum(scf::ForOp loop, Value carried, MatrixDotOp dot) {
+std::optional<SetVector<Operation *>> simt::pathToSum(scf::ForOp loop, Value carried, MatrixDotOp dot) {
   SetVector<Operation *> path;
   SmallVector<Value> work = {carried};
   while (!work.empty())
@@ -39,24 +37,37 @@ static std::optional<SetVector<Operation *>> pathToSum(scf::ForOp loop, Value ca
   return path;
 }
 
-MatmulChain simt::findChain(scf::ForOp loop, int64_t mostWords) {
+MatmulChain simt::chainOf(scf::ForOp loop) {
   auto dots = llvm::to_vector(loop.getBody()->getOps<MatrixDotOp>());
-  if (dots.size() != 2 || !dots[0].getWarpGroups() || !dots[1].getWarpGroups())
+  if (dots.size() != 2)
     return {};
   MatmulChain chain{dots[0], dots[1]};
-  auto left = cast<RankedTensorType>(chain.second.getA().getType());
   std::optional<unsigned> number = carriedNumber(loop, chain.second);
-  auto isOutside = [&](Value value) { return loop.isDefinedOutsideOfLoop(value); };
-  bool isFirstEarly = isOutside(chain.first.getC()) && !isa<BlockArgument>(chain.first.getA());
+  bool isFirstEarly = loop.isDefinedOutsideOfLoop(chain.first.getC()) && !isa<BlockArgument>(chain.first.getA());
+  auto path = number ? pathToSum(loop, loop.getRegionIterArg(*number), chain.second) : std::nullopt;
+  return path && isFirstEarly && !path->contains(chain.first) ? chain : MatmulChain();
+}
+
+MatmulChain simt::findChain(scf::ForOp loop, int64_t mostWords) {
+  MatmulChain chain = chainOf(loop);
+  if (!chain || !chain.first.getWarpGroups() || !chain.second.getWarpGroups())
+    return {};
+  auto left = cast<RankedTensorType>(chain.second.getA().getType());
   int64_t words = wordsOf(chain.first.getType()) + wordsOf(chain.second.getType()) + wordsOf(left);
-  if (!number || !isFirstEarly || !liesAsLeftOperand(left, chain.second.getType()))
+  if (!liesAsLeftOperand(left, chain.second.getType()))
     return {};
   chain.isDeferrable = words <= mostWords * 3 / 4;
-  auto path = pathToSum(loop, loop.getRegionIterArg(*number), chain.second);
-  return path && !path->contains(chain.first) ? chain : MatmulChain();
+  return chain;
 }
 
 //===-- Rewriting ------------------------------------------------------------------------------------------------===//
+
+Value simt::secondCounter(ImplicitLocOpBuilder &b, scf::ForOp loop) {
+  // Beyond the counter's type there is no second iteration.
+  Value next = arith::AddIOp::create(b, loop.getLowerBound(), loop.getStep());
+  Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next, loop.getLowerBound());
+  return arith::SelectOp::create(b, wraps, loop.getUpperBound(), next);
+}
 
 namespace {
 class Deferral {
@@ -136,11 +147,7 @@ Value Deferral::multiply(ValueRange later) {
 }
 
 scf::ForOp Deferral::makeLoop(ValueRange inits) {
-  // Beyond the counter's type there is no second iteration.
-  Value next = arith::AddIOp::create(b, loop.getLowerBound(), loop.getStep());
-  Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next, loop.getLowerBound());
-  Value second = arith::SelectOp::create(b, wraps, loop.getUpperBound(), next);
-  auto made = scf::ForOp::create(b, second, loop.getUpperBound(), loop.getStep(), inits);
+  auto made = scf::ForOp::create(b, secondCounter(b, loop), loop.getUpperBound(), loop.getStep(), inits);
   made->setAttrs(loop->getAttrs());
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(made.getBody());

@@ -5,10 +5,13 @@
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "llvm/ADT/SetVector.h"
+#include <optional>
 
 namespace heddle::simt {
 
-/// Such a pair of matmuls of warp groups in a loop.
+/// Such a pair of matmuls in a loop.
 struct MatmulChain {
   MatrixDotOp first, second;
   bool isDeferrable =
@@ -19,9 +22,19 @@ struct MatmulChain {
   explicit operator bool() const { return second != nullptr; }
 };
 
-/// The chain of the loop's body; none where something else needs the second one's result in the same iteration. A
-/// thread has `mostWords` registers.
+/// The chain of the loop's body; none where something else needs the second one's result in the same iteration, or the
+/// first one needs what the loop carries or adds to it.
+MatmulChain chainOf(mlir::scf::ForOp loop);
+/// Of matmuls of warp groups; a thread has `mostWords` registers.
 MatmulChain findChain(mlir::scf::ForOp loop, int64_t mostWords);
+
+/// The number of the carried value that the matmul gives and nothing else uses.
+std::optional<unsigned> carriedNumber(mlir::scf::ForOp loop, MatrixDotOp dot);
+/// What is computed in the body from a carried value on its way to the sum of `dot`; nothing if it goes elsewhere too.
+std::optional<llvm::SetVector<mlir::Operation *>> pathToSum(mlir::scf::ForOp loop, mlir::Value carried,
+                                                            MatrixDotOp dot);
+/// The counter of the second iteration of a loop that has a first one: the upper bound where there is none.
+mlir::Value secondCounter(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp loop);
 
 /// Rewrites a loop whose second matmul reads its right operand from a ring, with a tile more than those that are read
 /// in the same iteration have. The first iteration stands before the new loop and the last one's second matmul behind
