@@ -17,4 +17,7 @@ inline constexpr int64_t flags = (7 << 12) | (4 << 15);
 /// until `use-buffers` chooses the instruction.
 inline constexpr const char *copyMask = "heddle.mask";
 
+/// An attribute of a pointer that is a kernel's argument: all accesses through it lie within `bytes` from there.
+inline constexpr const char *within = "heddle.within-buffer";
+
 } // namespace heddle::buffer

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Walks the sums of an address and proves the bounds of its lanes' part, wrap-around of 32-bit sums included.
 #include "compiler/accesses/AddressParts.h"
+#include "chips/AmdBuffer.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/Analysis/AssumptionCache.h"
 #include "llvm/Analysis/LoopInfo.h"
@@ -293,5 +294,30 @@ std::optional<AddressParts> AddressAnalysis::split(Value *pointer, const Instruc
   if (!isOfWave(pointer, at))
     return std::nullopt;
   parts.base = pointer;
+  return parts;
+}
+
+std::optional<AddressParts> AddressAnalysis::splitWithinBuffer(Value *pointer) const {
+  constexpr unsigned bits = 64;
+  constexpr int64_t widest = 16;
+  const DataLayout &layout = function.getDataLayout();
+  AddressParts parts;
+  parts.most = buffer::bytes - widest;
+  while (auto *step = dyn_cast<GEPOperator>(pointer)) {
+    SmallMapVector<Value *, APInt, 4> variables;
+    APInt constant(bits, 0);
+    if (layout.getIndexTypeSizeInBits(pointer->getType()) != bits ||
+        !step->collectOffset(layout, bits, variables, constant) || parts.ofLane.size() + variables.size() > mostTerms)
+      return std::nullopt;
+    parts.constant += constant.getSExtValue();
+    for (auto &[index, scale] : variables)
+      parts.ofLane.push_back({index, /*isSigned=*/true, scale.getSExtValue()});
+    pointer = step->getPointerOperand();
+  }
+  auto *argument = dyn_cast<Argument>(pointer);
+  if (!argument ||
+      !argument->getParent()->getAttributes().getParamAttrs(argument->getArgNo()).hasAttribute(buffer::within))
+    return std::nullopt;
+  parts.base = argument;
   return parts;
 }

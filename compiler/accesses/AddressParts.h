@@ -38,6 +38,9 @@ public:
   /// The parts of `pointer` where `at` uses it; none when its base differs between lanes, or the lanes' part has no
   /// bounds of 64 bits.
   std::optional<AddressParts> split(llvm::Value *pointer, const llvm::Instruction *at) const;
+  /// The parts of `pointer` from an argument of the kernel on from which all accesses lie within a buffer: all but that
+  /// is the lane's. Offsets are of 32 bits. None where no such argument is found.
+  std::optional<AddressParts> splitWithinBuffer(llvm::Value *pointer) const;
   /// Whether all lanes of a wave that reach `at` together have the same `value` there.
   bool isOfWave(const llvm::Value *value, const llvm::Instruction *at) const;
 

@@ -76,8 +76,13 @@ std::optional<Place> AccessWriter::placeOf(Value *pointer, const Instruction *at
   std::optional<AddressParts> parts = addresses.split(pointer, at);
   int64_t low = 0, high = 0, spread = 0;
   if (!parts || AddOverflow(parts->least, parts->constant, low) || AddOverflow(parts->most, parts->constant, high) ||
-      SubOverflow(parts->most, parts->least, spread) || spread > buffer::bytes - widestAccess)
-    return std::nullopt;
+      SubOverflow(parts->most, parts->least, spread) || spread > buffer::bytes - widestAccess) {
+    parts = addresses.splitWithinBuffer(pointer);
+    if (!parts)
+      return std::nullopt;
+    int64_t constant = parts->constant;
+    return Place{.parts = std::move(*parts), .ofOffset = constant};
+  }
   Place place{std::move(*parts)};
   bool fits = low >= 0 && high <= buffer::bytes - widestAccess;
   if (fits && place.parts.least >= 0 && place.parts.constant >= 0 && place.parts.constant <= mostAddend) {

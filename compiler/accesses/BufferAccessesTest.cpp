@@ -2,6 +2,7 @@
 // Which accesses become buffer instructions, and that these reach the very place that the 64-bit address names: the
 // code before and after is evaluated for lanes of blocks far beyond 2 GB.
 #include "compiler/accesses/BufferAccesses.h"
+#include "chips/AmdBuffer.h"
 #include "chips/Chip.h"
 #include "compiler/emit/CodeGenerator.h"
 #include "llvm/ADT/DenseMap.h"
@@ -147,6 +148,12 @@ public:
 
   std::string text() const { return printModule(*module); }
 
+  /// What the load reads, in bytes from the first argument on.
+  uint64_t distance(const Inputs &inputs) const {
+    Lane lane = laneOf(*before, inputs);
+    return lane(oldLoad()->getArgOperand(0)) - lane(before->getFunction("k")->getArg(0));
+  }
+
   /// Compares the place that the buffer's load reads with that of the load it was.
   void check(const Inputs &inputs) const {
     const llvm::IntrinsicInst *load = bufferLoad();
@@ -252,6 +259,27 @@ TEST(BufferAccesses, MasksOfTheWaveEmptyTheBuffer) {
   EXPECT_TRUE(llvm::isa<llvm::SelectInst>(buffer->getArgOperand(2))) << code.text();
   for (const Inputs &inputs : someInputs())
     code.check(inputs);
+}
+
+/// The first argument of the kernel has the attribute.
+std::string withinBuffer(std::string text) {
+  const std::string before = "ptr addrspace(1) %x";
+  return text.insert(text.find(before) + before.size() - 2, std::string("\"") + buffer::within + "\" ");
+}
+
+TEST(BufferAccesses, AnArgumentWithinABufferTakesAnyOffset) {
+  int read = 0;
+  for (const char *sum : {"  %s = mul i32 %b, 1000\n  %o = add i32 %s, %t\n", "  %o = mul i32 %t, %m\n"})
+    for (bool optimised : {false, true}) {
+      Compiled code(withinBuffer(kernelOf(mask + std::string(sum) + last)), optimised);
+      ASSERT_TRUE(code.bufferLoad()) << code.text();
+      for (const Inputs &inputs : someInputs())
+        if (code.distance(inputs) <= uint64_t(buffer::bytes) - 16) {
+          code.check(inputs);
+          ++read;
+        }
+    }
+  EXPECT_GE(read, 100);
 }
 
 TEST(BufferAccesses, ASumThatWrapsBetweenLanesIsNotOne) {

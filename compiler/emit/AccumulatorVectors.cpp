@@ -2,6 +2,7 @@
 // Finds the vectors whose elements all go to phis of one block, from matrix instructions on, and replaces these phis by
 // one of the vector.
 #include "compiler/emit/AccumulatorVectors.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Constants.h"
@@ -9,7 +10,9 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Utils/Local.h"
+#include <map>
 
 using namespace llvm;
 
@@ -161,6 +164,90 @@ void heddle::keepAccumulatorsWhole(Module &module) {
         if (PHINode *joined = join(phis))
           work.push_back(joined);
   }
+}
+
+//===-- Registers of narrow elements -----------------------------------------------------------------------------===//
+
+namespace {
+/// A part of a register, of `bits` bits.
+struct Part {
+  Value *word = nullptr; ///< i32
+  unsigned number = 0;
+};
+} // namespace
+
+/// Of which register a value of 8 or 16 bits is a part, by which shift; none where that is not seen.
+static Part partOf(Value *value) {
+  using namespace PatternMatch;
+  unsigned bits = unsigned(value->getType()->getPrimitiveSizeInBits().getFixedValue());
+  if (auto *cast = dyn_cast<BitCastInst>(value); cast && !cast->getSrcTy()->isVectorTy())
+    value = cast->getOperand(0);
+  Value *word = nullptr;
+  uint64_t shift = 0;
+  if (!match(value, m_Trunc(m_LShr(m_Value(word), m_ConstantInt(shift)))) && !match(value, m_Trunc(m_Value(word))))
+    return {};
+  return word->getType()->isIntegerTy(32) && shift % bits == 0 ? Part{word, unsigned(shift / bits)} : Part();
+}
+
+/// The registers that phis take parts of, one for each predecessor, and the type of a part.
+using Words = std::pair<SmallVector<Value *, 2>, Type *>;
+
+/// Those of a phi, and which part of each it takes; no type where it is not the same part of registers.
+static std::pair<Words, unsigned> wordsOf(const PHINode &phi) {
+  Words words;
+  unsigned number = 0;
+  for (Value *value : phi.incoming_values()) {
+    Part part = partOf(value);
+    if (!part.word || (!words.first.empty() && part.number != number))
+      return {};
+    number = part.number;
+    words.first.push_back(part.word);
+  }
+  words.second = phi.getType();
+  return {words, number};
+}
+
+/// Replaces the phis of all parts by one of the register, before the others of their block.
+static void joinParts(const Elements &phis, const Words &words) {
+  PHINode *first = phis.front();
+  auto *whole = PHINode::Create(Type::getInt32Ty(first->getContext()), unsigned(words.first.size()), "",
+                                first->getParent()->begin());
+  for (auto [word, from] : zip(words.first, first->blocks()))
+    whole->addIncoming(word, from);
+  IRBuilder<> builder(first->getParent(), first->getParent()->getFirstInsertionPt());
+  Value *vector = builder.CreateBitCast(whole, FixedVectorType::get(words.second, unsigned(phis.size())));
+  SmallVector<Value *, 4> elements;
+  for (auto [number, phi] : enumerate(phis)) {
+    // As parts of the register, which phis that take them can be found by; what makes a vector of all takes that.
+    Value *part = number ? builder.CreateLShr(whole, number * words.second->getPrimitiveSizeInBits()) : whole;
+    Type *integer = builder.getIntNTy(unsigned(words.second->getPrimitiveSizeInBits()));
+    part = builder.CreateTrunc(part, integer);
+    elements.push_back(words.second == integer ? part : builder.CreateBitCast(part, words.second));
+    phi->replaceAllUsesWith(elements.back());
+    phi->eraseFromParent();
+  }
+  useWhole(vector, elements);
+}
+
+void heddle::keepRegistersWhole(Module &module) {
+  for (Function &function : module)
+    for (BasicBlock &block : function) {
+      MapVector<Words, SmallVector<PHINode *, 4>, std::map<Words, unsigned>> found;
+      for (PHINode &phi : block.phis()) {
+        uint64_t bits = phi.getType()->isVectorTy() ? 0 : phi.getType()->getPrimitiveSizeInBits().getFixedValue();
+        if (bits != 8 && bits != 16)
+          continue;
+        auto [words, number] = wordsOf(phi);
+        if (!words.second)
+          continue;
+        SmallVector<PHINode *, 4> &phis = found[words];
+        phis.resize(32 / bits);
+        phis[number] = &phi;
+      }
+      for (auto &[words, phis] : found)
+        if (!is_contained(phis, nullptr))
+          joinParts(Elements(phis.begin(), phis.end()), words);
+    }
 }
 
 //===-- AGPRs ----------------------------------------------------------------------------------------------------===//

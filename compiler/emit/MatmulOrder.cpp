@@ -84,7 +84,7 @@ namespace {
 /// Instructions of a block between two that have effects. They may be in any order in which operands come first.
 class Segment {
 public:
-  Segment(const TimingModel &model, int warps) : model(model), warps(warps) {}
+  Segment(const TimingModel &model, int warps, bool isStage) : model(model), warps(warps), isStage(isStage) {}
   void add(Instruction *one) { all.push_back(one); }
   /// `end` follows the last one.
   void order(Instruction *end);
@@ -95,13 +95,16 @@ private:
   size_t secondOfChain() const;
   void place(Instruction *end, size_t second);
   void emit(Instruction *one);
-  void emitLoads(size_t number);
+  void emitLoads(double group);
+  void emitInterleaved(size_t begin, size_t end);
+  void leaveLast(Instruction *end);
   void emitOperands(size_t matmul);
   int emitAhead(size_t matmul, int mostReads);
   void emitGroup(size_t number);
 
   const TimingModel &model;
   int warps;
+  bool isStage;                                   ///< of a warp pipeline
   SmallVector<Instruction *> all, matmuls, loads; ///< `loads`: copies and loads of global memory
   DenseMap<Instruction *, size_t> matmulsBefore;  ///< of each: the number of the last one that it needs, and 1; 0: none
   int reads = 0;                                  ///< of shared memory
@@ -113,6 +116,7 @@ private:
   SmallVector<Instruction *> list; ///< the order; null: a border
   DenseSet<Instruction *> done;
   size_t matmulsDone = 0, loadsDone = 0;
+  int readsDone = 0;
 };
 } // namespace
 
@@ -137,7 +141,7 @@ void Segment::sort() {
 bool Segment::plan() {
   constexpr size_t fewGroups = 3;
   constexpr int latencies = 2;
-  if (matmuls.empty() || reads == 0 || (!hasCopies && warps > simds))
+  if (matmuls.empty() || reads == 0 || (!hasCopies && warps > simds && !isStage))
     return false;
   matmulCycles = cyclesOf(*matmuls.front(), model);
   if (matmulCycles <= 0)
@@ -174,15 +178,16 @@ void Segment::emit(Instruction *one) {
     if (auto *from = dyn_cast<Instruction>(operand))
       emit(from);
   list.push_back(one);
+  readsDone += isSharedRead(*one);
 }
 
 /// As many as the path from L2 has served when the group of this number begins. The first groups begin with reads,
 /// which would wait for copies.
-void Segment::emitLoads(size_t number) {
-  constexpr size_t firstGroup = 2;
-  size_t first = loadCycles > 0 ? firstGroup : 0;
-  double time = (double(number + 1) - double(first)) * double(size) * matmulCycles;
-  while (number >= first && loadsDone < loads.size() && double(loadsDone) * loadCycles < time)
+void Segment::emitLoads(double group) {
+  constexpr double firstGroup = 2;
+  double first = loadCycles > 0 ? firstGroup : 0;
+  double time = (group + 1 - first) * double(size) * matmulCycles;
+  while (group >= first && loadsDone < loads.size() && double(loadsDone) * loadCycles < time)
     emit(loads[loadsDone++]);
 }
 
@@ -213,7 +218,11 @@ void Segment::emitGroup(size_t number) {
   constexpr size_t window = 16;
   constexpr int any = INT_MAX;
   size_t begin = number * size, end = std::min(begin + size, matmuls.size());
-  emitLoads(number);
+  if (isStage) {
+    emitInterleaved(begin, end);
+    return;
+  }
+  emitLoads(double(number));
   for (size_t matmul = begin; matmul < end; ++matmul)
     emitOperands(matmul);
   int left = (reads + int(groups) - 1) / int(groups);
@@ -223,6 +232,57 @@ void Segment::emitGroup(size_t number) {
     emit(matmuls[matmul]);
   matmulsDone = end;
   list.push_back(nullptr);
+}
+
+// Nothing else has the matrix unit meanwhile: after each matmul come as many reads as LDS serves until it is executed,
+// but for what the first ones need.
+void Segment::emitInterleaved(size_t begin, size_t end) {
+  constexpr size_t window = 16;
+  constexpr double lead = 1.25;
+  if (begin == 0)
+    for (size_t matmul = 0; matmul < end; ++matmul)
+      emitOperands(matmul);
+  for (size_t matmul = begin; matmul < end; ++matmul) {
+    emitOperands(matmul);
+    emit(matmuls[matmul]);
+    matmulsDone = matmul + 1;
+    list.push_back(nullptr);
+    emitLoads(double(matmul) / double(size));
+    double due = double(reads) * lead * double(matmul + 1) / double(matmuls.size());
+    for (size_t next = matmul + 1; next < std::min(matmul + 1 + window, matmuls.size()); ++next)
+      if (int left = int(std::round(due)) - readsDone; left > 0)
+        emitAhead(next, left);
+  }
+}
+
+/// What follows the next barrier from `from` on, and what keeps instructions from moving over it; null: there is none.
+static Instruction *afterBarrier(Instruction *from) {
+  while (from && !isOneOf(*from, {Intrinsic::amdgcn_s_barrier}))
+    from = from->getNextNode();
+  Instruction *after = from ? from->getNextNode() : nullptr;
+  while (after && (isa<FenceInst>(after) || isOneOf(*after, {Intrinsic::amdgcn_sched_barrier})))
+    after = after->getNextNode();
+  return after;
+}
+
+/// Moves the last group of matmuls past the barrier that ends the stage: they are executed while the warps of the other
+/// group, whose stage with matmuls begins there, read the first operands. What they multiply has been read before it.
+void Segment::leaveLast(Instruction *end) {
+  Instruction *after = afterBarrier(end);
+  ArrayRef<Instruction *> last = ArrayRef(matmuls).take_back(size);
+  bool isNeeded = any_of(last, [&](Instruction *matmul) {
+    return any_of(matmul->users(), [&](User *user) {
+      auto *reader = cast<Instruction>(user);
+      return after && !isa<PHINode>(reader) && !is_contained(last, reader) &&
+             reader->getParent() == after->getParent() && reader->comesBefore(after);
+    });
+  });
+  if (!after || isNeeded)
+    return;
+  for (Instruction *matmul : last)
+    matmul->moveBefore(after->getIterator());
+  IRBuilder<> builder(after);
+  builder.CreateIntrinsic(Intrinsic::amdgcn_sched_barrier, {}, {builder.getInt32(0)});
 }
 
 /// Moves all in the order of the list before `end`. Of two warps of a SIMD the one whose matrix instructions are next
@@ -263,24 +323,12 @@ void Segment::order(Instruction *end) {
   for (Instruction *one : all)
     emit(one);
   place(end, secondOfChain());
-}
-
-static void orderBlock(BasicBlock &block, const TimingModel &model, int warps) {
-  std::optional<Segment> segment(std::in_place, model, warps);
-  for (Instruction &one : make_early_inc_range(block)) {
-    if (isa<PHINode>(one))
-      continue;
-    if (!one.isTerminator() && (isCopy(one) || !one.mayHaveSideEffects())) {
-      segment->add(&one);
-      continue;
-    }
-    segment->order(&one);
-    segment.emplace(model, warps);
-  }
+  if (isStage)
+    leaveLast(end);
 }
 
 /// Whether a warp pipeline has stages here: between two of them the scheduler moves nothing over the barrier
-/// (lowering/simt/WarpPipelines.cpp), and their order is that of the text, or of the one who chose them.
+/// (lowering/simt/WarpPipelines.cpp).
 static bool hasStages(const BasicBlock &block) {
   return any_of(block, [](const Instruction &one) {
     const Instruction *next = one.getNextNode();
@@ -290,9 +338,24 @@ static bool hasStages(const BasicBlock &block) {
   });
 }
 
+static void orderBlock(BasicBlock &block, const TimingModel &model, int warps) {
+  bool isStaged = hasStages(block);
+  std::optional<Segment> segment(std::in_place, model, warps, isStaged);
+  for (Instruction &one : make_early_inc_range(block)) {
+    if (isa<PHINode>(one))
+      continue;
+    if (!one.isTerminator() && (isCopy(one) || !one.mayHaveSideEffects())) {
+      segment->add(&one);
+      continue;
+    }
+    segment->order(&one);
+    segment.emplace(model, warps, isStaged);
+  }
+}
+
 void heddle::orderMatmuls(Module &module, const TimingModel &model, int warps) {
   for (Function &function : module)
     for (BasicBlock &block : function)
-      if (is_contained(successors(&block), &block) && !hasStages(block))
+      if (is_contained(successors(&block), &block))
         orderBlock(block, model, warps);
 }

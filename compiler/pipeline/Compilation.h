@@ -43,6 +43,7 @@ struct Compilation {
   std::unique_ptr<simt::GpuTarget> gpuTarget; ///< of the chip; null for the host
   bool usesPeers = false;                     ///< the kernel has operations of the peer dialect
   std::vector<PackageArgument> arguments;     ///< of the kernel
+  std::vector<unsigned> smallArguments;       ///< numbers of pointers from which all accesses lie within 2 GiB
   host::LoweredKernel kernel;                 ///< of the host
   simt::ThreadKernel threadKernel;            ///< of a GPU
   std::unique_ptr<llvm::LLVMContext> llvmContext;

@@ -33,4 +33,16 @@ std::vector<PackageArgument> describeArguments(ModuleOp module) {
   return arguments;
 }
 
+std::vector<unsigned> smallArguments(ModuleOp module) {
+  constexpr int64_t bits = 32;
+  int count = 0;
+  FuncOp function = findKernel(module, count);
+  std::vector<unsigned> numbers;
+  for (unsigned number = 0; number < function.getNumArguments(); ++number)
+    if (auto range = function.getArgAttrOfType<IntegerAttr>(number, "tt.pointer_range");
+        range && range.getInt() == bits && isa<PointerType>(function.getArgument(number).getType()))
+      numbers.push_back(number);
+  return numbers;
+}
+
 } // namespace heddle

@@ -5,6 +5,7 @@
 #include "binary/AmdCodeObject.h"
 #include "binary/CudaAbi.h"
 #include "binary/HostAbi.h"
+#include "chips/AmdBuffer.h"
 #include "chips/Chip.h"
 #include "compiler/accesses/BufferAccesses.h"
 #include "compiler/accesses/LoadsBeforeBarriers.h"
@@ -67,6 +68,14 @@ std::unique_ptr<CodeGenerator> makeGenerator(const Compilation &compilation) {
   return CodeGenerator::forNvidia(*compilation.chip, level);
 }
 
+/// Pointers from which the text promises accesses within 2 GiB (`tt.pointer_range` of 32 bits).
+void markSmallArguments(llvm::Module &module, const Compilation &compilation) {
+  llvm::Function *kernel = module.getFunction(compilation.threadKernel.entry);
+  for (unsigned number : compilation.smallArguments)
+    if (kernel && number < kernel->arg_size())
+      kernel->addParamAttr(number, llvm::Attribute::get(module.getContext(), buffer::within));
+}
+
 /// What the code object's description calls the arguments; the last is the launch's record.
 void nameForDescription(llvm::Module &module, const Compilation &compilation) {
   llvm::Function *kernel = module.getFunction(compilation.threadKernel.entry);
@@ -82,8 +91,10 @@ LogicalResult translate(Compilation &compilation) {
                                                    /*disableVerification=*/true);
   if (!compilation.llvmModule)
     return failure();
-  if (compilation.chip->vendor == Vendor::Amd)
+  if (compilation.chip->vendor == Vendor::Amd) {
     nameForDescription(*compilation.llvmModule, compilation);
+    markSmallArguments(*compilation.llvmModule, compilation);
+  }
   compilation.generator = makeGenerator(compilation);
   compilation.generator->prepare(*compilation.llvmModule);
   return success();
@@ -270,6 +281,7 @@ LogicalResult shareOperands(Compilation &compilation) {
 
 LogicalResult simtToThreads(Compilation &compilation) {
   compilation.arguments = describeArguments(*compilation.module);
+  compilation.smallArguments = smallArguments(*compilation.module);
   simt::ThreadOptions options;
   options.warps = compilation.options.warps;
   options.approximates = !compilation.options.exactMath;
@@ -300,6 +312,7 @@ LogicalResult scheduleMatmuls(Compilation &compilation) {
     return success();
   llvm::Module &module = *compilation.llvmModule;
   int threads = int(compilation.threadKernel.threads);
+  keepRegistersWhole(module);
   keepAccumulatorsWhole(module);
   accumulateInAgprs(module, threads);
   if (const TimingModel *model = compilation.gpuTarget->timing())

@@ -3,6 +3,7 @@
 // them, and other operands that matmuls of warp groups find in registers or in memory of their own. Small integers, so
 // that results are exact.
 #include "compiler/pipeline/Compile.h"
+#include "runtime/drivers/simulated/SimulatedDriver.h"
 #include "tests/numerics/PlainFloat.h"
 #include "tests/numerics/Support.h"
 #include <fmt/format.h>
@@ -186,20 +187,23 @@ int64_t warpsOf(const Chain &chain) {
   return compile(kernelOf(chain), "chain", options).package.threads / 32;
 }
 
+std::vector<Argument> argumentsOf(const Chain &chain, int iterations) {
+  int tiles = chain.columns * chain.depth * mostIterations;
+  return {bufferOf(signs(chain.element, chain.rows * chain.depth, 1)),
+          bufferOf(signs(chain.element, tiles, 2)),
+          bufferOf(signs(chain.element, tiles, 3)),
+          zeros<float>(size_t(chain.rows * chain.depth)),
+          zeros<float>(size_t(chain.rows)),
+          zeros<float>(size_t(chain.rows * chain.depth * mostIterations)),
+          scalarI32(iterations)};
+}
+
 void check(const Chain &chain, int iterations) {
   SCOPED_TRACE(fmt::format("{} {}x{}x{}, {} warps, {} stages, uses its sum {}, loads in the loop {}, computes {}: {} "
                            "iterations",
                            chain.element, chain.rows, chain.columns, chain.depth, chain.warps, chain.stages,
                            chain.usesSum, chain.loadsInLoop, chain.computesRight, iterations));
-  const std::string &e = chain.element;
-  int tiles = chain.columns * chain.depth * mostIterations;
-  std::vector<Argument> arguments = {bufferOf(signs(e, chain.rows * chain.depth, 1)),
-                                     bufferOf(signs(e, tiles, 2)),
-                                     bufferOf(signs(e, tiles, 3)),
-                                     zeros<float>(size_t(chain.rows * chain.depth)),
-                                     zeros<float>(size_t(chain.rows)),
-                                     zeros<float>(size_t(chain.rows * chain.depth * mostIterations)),
-                                     scalarI32(iterations)};
+  std::vector<Argument> arguments = argumentsOf(chain, iterations);
   std::vector<Argument> expected = arguments;
   std::string text = kernelOf(chain);
   makeExecutor("reference")->run(text, {}, expected);
@@ -266,6 +270,36 @@ TEST(Chain, groups_of_warps_in_stages) {
   chain.usesSum = false;
   chain.loadsInLoop = true;
   check(chain, 4);
+}
+
+// On AMD's chips the second matmul moves to the next iteration, beside the first one, and one group of warps multiplies
+// while the other computes (compiler/lowering/tile_to_simt/tests/defer_chains.test).
+TEST(AmdChain, second_matmul_an_iteration_later) {
+  std::string device = testDevice();
+  if (!device.starts_with("sim:gfx"))
+    GTEST_SKIP() << "for AMD's chips";
+  addSimulatedDrivers();
+  auto run = [&](const Chain &chain, int iterations) {
+    SCOPED_TRACE(fmt::format("{} {}x{}x{}, {} stages, {} iterations", chain.element, chain.rows, chain.columns,
+                             chain.depth, chain.stages, iterations));
+    std::vector<Argument> arguments = argumentsOf(chain, iterations), expected = arguments;
+    std::string text = kernelOf(chain);
+    makeExecutor("reference")->run(text, {}, expected);
+    executors::DeviceOptions options;
+    options.warps = chain.warps;
+    executors::makeDeviceExecutor(device, options)->run(text, {}, arguments);
+    for (size_t i : {3, 4, 5})
+      EXPECT_EQ(arguments[i].bytes, expected[i].bytes);
+  };
+  for (int iterations : {0, 1, 2, 3, mostIterations})
+    run({.rows = 256, .columns = 64, .depth = 128, .warps = 8}, iterations);
+  for (Chain chain :
+       {Chain{.element = "bf16", .stages = 2}, Chain{.stages = 4}, Chain{.usesSum = true}, Chain{.loadsInLoop = true},
+        Chain{.computesRight = true}, Chain{.inTwoLoops = true}, Chain{.storesSums = true}}) {
+    chain.rows = 256;
+    chain.warps = 8;
+    run(chain, 4);
+  }
 }
 
 // Loads come before stores of earlier iterations, which are through another argument.

@@ -33,9 +33,10 @@ static void makeStage(ArrayRef<Step> steps, Operation *place) {
   SmallVector<Operation *> ops;
   for (const Step &step : steps)
     llvm::append_range(ops, step.ops);
-  bool isMemory = llvm::all_of(steps, [](const Step &step) { return step.kind == Step::Memory; });
+  // A warp with vector code could issue in every cycle, and leave the matrix unit idle.
+  bool multiplies = llvm::any_of(steps, [](const Step &step) { return step.kind == Step::Matrix; });
   OpBuilder b(place);
-  simt::makeStage(b, ops.front()->getLoc(), ops, labelOf(steps), isMemory ? 0 : 1);
+  simt::makeStage(b, ops.front()->getLoc(), ops, labelOf(steps), multiplies ? 1 : 0);
 }
 
 // The wait for the next iteration's copies stands before the last stage: then both groups have waited when one of them

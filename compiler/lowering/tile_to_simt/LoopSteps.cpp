@@ -77,7 +77,10 @@ std::optional<LoopSteps> simt::stepsOf(scf::ForOp from, const TimingModel &model
       loop.steps.push_back({isFree ? Step::Memory : kind});
     loop.steps.back().ops.push_back(&op);
     inSteps.insert(&op);
-    loop.steps.back().work = loop.steps.back().work + workOf(&op, model);
+    StageWork work = workOf(&op, model);
+    if (loop.steps.back().kind == Step::Vector)
+      work.computed = work.vector;
+    loop.steps.back().work = loop.steps.back().work + work;
   }
   return loop;
 }
@@ -129,16 +132,24 @@ std::vector<std::pair<double, Cut>> simt::waysToCut(const LoopSteps &loop, const
   constexpr size_t mostPlaces = 8, mostStages = 8;
   std::vector<std::pair<double, Cut>> ways;
   size_t places = std::min(loop.steps.size() - 1, mostPlaces);
+  // Of two matmuls in a stage the second one's operands are read while the first one is executed.
+  auto count = [&](Step::Kind kind) {
+    return llvm::count_if(loop.steps, [&](auto &step) { return step.kind == kind; });
+  };
+  bool isChain = count(Step::Matrix) > 1 && count(Step::Vector) > 0;
+  double ofWait = model.ldsLatencyCycles;
   for (size_t chosen = 1; chosen < size_t(1) << places; ++chosen) {
     Cut cut = {0};
     for (size_t place = 0; place < places; ++place)
       if (chosen >> place & 1)
         cut.push_back(place + 1);
-    bool waits = false;
+    size_t waits = 0;
     for (size_t step = 0; step < places; ++step)
-      waits |= waitsForLast(loop, step + 1) && !(chosen >> step & 1);
-    if (cut.size() <= mostStages && !waits)
-      ways.emplace_back(cyclesApart(stagesOf(loop, cut), {latency, stageThatWaits(loop, cut), !wait}), cut);
+      waits += waitsForLast(loop, step + 1) && !(chosen >> step & 1);
+    if (cut.size() > mostStages || (waits && !isChain))
+      continue;
+    double apart = cyclesApart(stagesOf(loop, cut), {latency, stageThatWaits(loop, cut), !wait});
+    ways.emplace_back(apart + double(waits) * ofWait, cut);
   }
   llvm::sort(ways);
   return ways;

@@ -119,7 +119,7 @@ bool WarpCopies::fitsRegisters(int64_t more, int parts) const {
   for (const std::vector<Held> *list : {&held, &stored})
     for (const Held &one : *list)
       more += wordsOf(Value(GlobalLoadOp(one.load).getResult()).getType());
-  return carriedWords(loop) + matmulWords(loop) / parts + more <= to.target.registersPerThread(to.warps) * 3 / 4;
+  return carriedWords(loop) + matmulWords(loop) / parts + more <= to.target.registersPerThread(to.warps) * 25 / 32;
 }
 
 /// In how many parts along K the loop's matmul is made so that there are registers; 0: there are not. Without stages

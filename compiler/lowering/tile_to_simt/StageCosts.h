@@ -15,15 +15,18 @@ struct StageWork {
   double reads = 0, writes = 0; ///< of LDS
   double global = 0;            ///< the path from L2
   double issue = 0;             ///< of copies, for which the path takes as long
+  double computed = 0;          ///< of `vector`: from results of matmuls; the rest is addresses and masks
 
   double shared() const { return reads + writes; }
   /// One after the other: matrix instructions, what computes from them, and what is read after that; copies, which are
   /// issued as fast as the path takes them, and the reads after them.
-  double alone() const { return std::max(matrix + vector + (vector > 0 ? shared() : 0), reads + issue); }
+  double alone() const {
+    return std::max({matrix + computed + (computed > 0 ? shared() : 0), vector - computed + shared(), reads + issue});
+  }
   double longest() const { return std::max({matrix, vector, shared(), global}); }
   StageWork operator+(const StageWork &other) const {
-    return {matrix + other.matrix, vector + other.vector, reads + other.reads,
-            writes + other.writes, global + other.global, issue + other.issue};
+    return {matrix + other.matrix, vector + other.vector, reads + other.reads,      writes + other.writes,
+            global + other.global, issue + other.issue,   computed + other.computed};
   }
 };
 
