@@ -5,9 +5,10 @@
   HEDDLE_AITER=aiter bench/peers/aiter_kernels.py
   HEDDLE_AITER=aiter bench/peers/aiter_kernels.py --case attention --json rows.json
 
-A row has the estimated cycles (docs/timing.md) of a launch of one workgroup, of 2048 elements along the loop, and of 128
-elements more of it: an eighth of the difference from 1024. Ours is compiled from Triton IR with the tiles and warps that the row says. Needs Triton (3.9; no GPU),
-NumPy, and AITER's objects: docs/production.md says how to get them.
+A row has the estimated cycles (docs/timing.md) of a launch of one workgroup, of 4096 elements along the loop, and of 128
+elements more: a 16th of the difference from 2048. Ours is compiled from Triton IR with the tiles and warps that the row
+says, and with --fp-fusion, as Triton has it by default. Needs Triton (3.9; no GPU), NumPy, and AITER's objects:
+docs/production.md says how to get them.
 """
 import argparse
 import json
@@ -60,7 +61,7 @@ def attention(q, k, v, out, lse, K, scale, M: tl.constexpr, N: tl.constexpr, D: 
         total = total * keep[:, None]
         total = tl.dot(part.to(tl.bfloat16), tl.load(v + (start + keys)[:, None] * D + head[None, :]), total)
         largest = larger
-    tl.store(out + rows[:, None] * D + head[None, :], (total / weight[:, None]).to(tl.bfloat16))
+    tl.store(out + rows[:, None] * D + head[None, :], (total * (1 / weight)[:, None]).to(tl.bfloat16))
     tl.store(lse + rows, (largest + tl.log2(weight)) * 0.6931471805599453)
 
 
@@ -75,7 +76,7 @@ def of_attention(depth):
 
 
 class Case:
-    """The kernel of AITER and its launch of a depth; our function, its arguments, and the (tiles, warps, stages) tried."""
+    """The kernel of AITER and its launch of a depth; our function, its arguments, and the tiles and warps of each row."""
 
     def __init__(self, name, theirs, launch, function, arguments, forms):
         self.name, self.theirs, self.launch, self.function, self.arguments, self.forms = \
@@ -84,11 +85,10 @@ class Case:
 
 CASES = {case.name: case for case in (
     Case("matmul", "bf16gemm/bf16gemm_bf16_tn_256x256", lambda depth: bf16gemm.launch((256, 256, depth), (256, 256)), matmul,
-         of_matmul, [((256, 256, 64), 8, 2), ((256, 256, 64), 4, 2), ((256, 256, 32), 8, 2), ((256, 256, 32), 4, 2)]),
+         of_matmul, [((256, 256, 64), 8), ((256, 256, 64), 4)]),
     Case("attention", "fmha_v3_fwd/fwd_hd128_bf16",
          lambda depth: fmha_forward.launch(fmha_forward.Case(CHIP, "fwd_hd128_bf16", (1, 256, depth, 1, 1, 128, 128))),
-         attention, of_attention, [((256, 64, 128), 8, 2), ((256, 64, 128), 4, 2), ((256, 32, 128), 8, 2),
-                                   ((256, 128, 128), 8, 2)]))}
+         attention, of_attention, [((256, 64, 128), 8), ((256, 128, 128), 8)]))}
 
 
 def text_of(function, tiles, warps):
@@ -103,9 +103,9 @@ def text_of(function, tiles, warps):
 
 
 def estimates(command):
-    """Cycles of 2048 elements along the loop, and of 128 more; `command` makes the command of a depth."""
-    short, long = (simulate(command(depth))[1] for depth in (1024, 2048))
-    return long, (long - short) / 8
+    """Cycles of 4096 elements along the loop, and of 128 more; `command` makes the command of a depth."""
+    short, long = (simulate(command(depth))[1] for depth in (2048, 4096))
+    return long, (long - short) / 16
 
 
 def main():
@@ -130,18 +130,18 @@ def main():
                 return [options.heddle, "simulate", runner.path, *runner.arguments()]
             peer = estimates(theirs)
             print(f"{case.theirs:42}{peer[0]:8.0f}{peer[1]:10.0f}")
-            for tiles, warps, stages in case.forms:
+            for tiles, warps in case.forms:
                 path = pathlib.Path(scratch, "k.ttir")
                 path.write_text(text_of(case.function, tiles, warps), encoding="utf-8")
-                run([options.heddle, "compile", str(path), "--target", CHIP, "--warps", str(warps), "--stages", str(stages), "-o",
+                run([options.heddle, "compile", str(path), "--target", CHIP, "--warps", str(warps), "--fp-fusion", "-o",
                      f"{scratch}/k.hpkg"])
                 own = estimates(lambda depth, case=case: [
                     options.heddle, "simulate", f"{scratch}/k.hpkg", "--grid", "1",
                     *(word for pair in case.arguments(depth) for word in ("--arg", f"{pair[0]}={pair[1]}"))])
                 ratios = [ours / other for ours, other in zip(own, peer)]
-                label = f"  {name} {'x'.join(map(str, tiles))}, {warps} warps, {stages} stages"
+                label = f"  {name} {'x'.join(map(str, tiles))}, {warps} warps"
                 print(f"{label:42}{own[0]:8.0f}{own[1]:10.0f}{ratios[0]:7.2f}{ratios[1]:7.2f}", flush=True)
-                rows.append({"case": name, "tiles": tiles, "warps": warps, "stages": stages, "cycles": own[0], "more": own[1],
+                rows.append({"case": name, "tiles": tiles, "warps": warps, "cycles": own[0], "more": own[1],
                              "aiterCycles": peer[0], "aiterMore": peer[1], "ratios": ratios})
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(rows, indent=1), encoding="utf-8")

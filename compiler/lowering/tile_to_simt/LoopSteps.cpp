@@ -121,6 +121,13 @@ static bool waitsForLast(const LoopSteps &loop, size_t step) {
          (loop.steps[step - 1].kind == Step::Matrix && loop.steps[step].kind == Step::Memory);
 }
 
+bool simt::isChain(const LoopSteps &loop) {
+  auto count = [&](Step::Kind kind) {
+    return llvm::count_if(loop.steps, [&](auto &step) { return step.kind == kind; });
+  };
+  return count(Step::Matrix) > 1 && count(Step::Vector) > 0;
+}
+
 std::vector<std::pair<double, Cut>> simt::waysToCut(const LoopSteps &loop, const TimingModel &model) {
   AsyncWaitOp wait = loop.wait;
   double latency = 0;
@@ -133,10 +140,7 @@ std::vector<std::pair<double, Cut>> simt::waysToCut(const LoopSteps &loop, const
   std::vector<std::pair<double, Cut>> ways;
   size_t places = std::min(loop.steps.size() - 1, mostPlaces);
   // Of two matmuls in a stage the second one's operands are read while the first one is executed.
-  auto count = [&](Step::Kind kind) {
-    return llvm::count_if(loop.steps, [&](auto &step) { return step.kind == kind; });
-  };
-  bool isChain = count(Step::Matrix) > 1 && count(Step::Vector) > 0;
+  bool isOfChain = isChain(loop);
   double ofWait = model.ldsLatencyCycles;
   for (size_t chosen = 1; chosen < size_t(1) << places; ++chosen) {
     Cut cut = {0};
@@ -146,7 +150,7 @@ std::vector<std::pair<double, Cut>> simt::waysToCut(const LoopSteps &loop, const
     size_t waits = 0;
     for (size_t step = 0; step < places; ++step)
       waits += waitsForLast(loop, step + 1) && !(chosen >> step & 1);
-    if (cut.size() > mostStages || (waits && !isChain))
+    if (cut.size() > mostStages || (waits && !isOfChain))
       continue;
     double apart = cyclesApart(stagesOf(loop, cut), {latency, stageThatWaits(loop, cut), !wait});
     ways.emplace_back(apart + double(waits) * ofWait, cut);

@@ -35,6 +35,9 @@ std::vector<std::pair<double, Cut>> waysToCut(const LoopSteps &loop, const Timin
 /// The estimate for the loop as it is.
 double cyclesUncut(const LoopSteps &loop);
 
+/// Whether matmuls have vector code between them.
+bool isChain(const LoopSteps &loop);
+
 /// Of tiles in registers.
 bool isMatmul(mlir::Operation *op);
 

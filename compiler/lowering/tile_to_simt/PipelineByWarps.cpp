@@ -114,12 +114,15 @@ static SmallVector<Value> valuesOf(const RingState &state) {
 //===-- What can be prefetched -----------------------------------------------------------------------------------===//
 
 // What loops carry, operands of the largest matmul or of the largest of its parts along K, tiles that are loaded ahead,
-// and a quarter for all else.
+// and an eighth, or for a single matmul a quarter, for all else: LLVM's scheduler reads more of that ahead.
 bool WarpCopies::fitsRegisters(int64_t more, int parts) const {
   for (const std::vector<Held> *list : {&held, &stored})
     for (const Held &one : *list)
       more += wordsOf(Value(GlobalLoadOp(one.load).getResult()).getType());
-  return carriedWords(loop) + matmulWords(loop) / parts + more <= to.target.registersPerThread(to.warps) * 25 / 32;
+  scf::ForOp in = loop;
+  bool isSingle = llvm::hasSingleElement(in.getBody()->getOps<MatrixDotOp>());
+  int64_t most = to.target.registersPerThread(to.warps) * (isSingle ? 6 : 7) / 8;
+  return carriedWords(loop) + matmulWords(loop) / parts + more <= most;
 }
 
 /// In how many parts along K the loop's matmul is made so that there are registers; 0: there are not. Without stages
