@@ -28,6 +28,12 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @triton.jit
+def strided(x, out, stride, n, BLOCK: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(out + at, tl.load(x + at * stride, mask=at < n, other=0))
+
+
+@triton.jit
 def add(x, y, out, n, BLOCK: tl.constexpr):
     i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
     m = i < n
@@ -399,6 +405,16 @@ class OnTheHost(unittest.TestCase):
             add[(2,)](x, x, shifted, 512, BLOCK=256)
             add[(2,)](x, x, x, 512, BLOCK=256)
         self.assertEqual([report.clean for report in reports], [False, True])
+
+    def test_memory_below_2_gb_is_reached_through_buffers(self):
+        x, out = Tensor(numpy.arange(64, dtype="f4")), Tensor(numpy.zeros(32, "f4"))
+        for device, instruction in (("sim:gfx942", "buffer_load"), ("host", None)):
+            with heddle.triton.device(device):
+                kernel = strided[(1,)](x, out, 2, 30, BLOCK=32)
+            if instruction:
+                self.assertIn(instruction, kernel.asm["amdgcn"])
+            self.assertEqual("tt.pointer_range = 32" in kernel.asm["ttir"], instruction is not None)
+            numpy.testing.assert_array_equal(out.array, numpy.where(numpy.arange(32) < 30, 2 * numpy.arange(32), 0))
 
     def test_compile_of_a_function(self):
         signature = {"x": "*fp32:16", "y": "*fp32:16", "out": "*fp32:16", "n": "i32"}

@@ -44,6 +44,16 @@ class WarpsError(InputError, AssertionError):
     """Of the class that Triton's own backends raise for a wrong num_warps, too."""
 
 
+def _is_within_2_gb(argument: Any) -> bool:
+    """Whether all memory that a tensor is a view of is: as Triton asks before it makes buffer instructions."""
+    from .driver import _storage
+    try:
+        memory = _storage(argument)
+    except InputError:  # it does not say
+        return False
+    return memory.end - memory.start < 1 << 31
+
+
 def run(manager: Any, module: Any, name: str) -> None:
     """Triton's passes."""
     try:
@@ -90,6 +100,11 @@ class HeddleOptions:
 class HeddleBackend(BaseBackend):
     binary_ext = "hpkg"
 
+    @property
+    def supports_native_tensor_specialization(self) -> bool:
+        """Triton's launcher asks get_tensor_specialization() only where this is false."""
+        return not self.target.arch.startswith("gfx")
+
     @staticmethod
     def supports_target(target: GPUTarget) -> bool:
         return target.backend == "heddle"
@@ -113,6 +128,15 @@ class HeddleBackend(BaseBackend):
         if isinstance(values.get("extern_libs"), dict):
             values["extern_libs"] = tuple(values["extern_libs"].items())  # part of a key
         return HeddleOptions(**{"arch": self.target.arch, "warp_size": self.target.warp_size, **values})
+
+    def get_tensor_specialization(self, arg: Any, **kwargs: Any) -> str:
+        known = BaseBackend.get_tensor_specialization(arg, **kwargs)
+        return known + "S" if self.target.arch.startswith("gfx") and _is_within_2_gb(arg) else known
+
+    @staticmethod
+    def parse_attr(desc: str) -> Any:
+        ranges = [["tt.pointer_range", 32]] if "S" in desc else []
+        return BaseBackend.parse_attr(desc) + ranges
 
     def pack_metadata(self, metadata: Any) -> Any:
         return metadata
