@@ -316,7 +316,8 @@ void Segment::place(Instruction *end, size_t second) {
 
 void Segment::order(Instruction *end) {
   sort();
-  if (!plan())
+  // A stage with vector code between matmuls has the order of its author.
+  if (!plan() || (isStage && secondOfChain() < matmuls.size()))
     return;
   for (size_t number = 0; number < groups; ++number)
     emitGroup(number);

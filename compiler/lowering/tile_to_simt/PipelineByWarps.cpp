@@ -55,14 +55,10 @@ struct RingState {
 
 class WarpCopies : public LoopPipeliner {
 public:
-  // Two stages: one iteration hides the loads of the next. More take shared memory that other blocks could have, if
-  // there are registers for these.
-  WarpCopies(scf::ForOp loop, const PipelineTarget &to) : LoopPipeliner(loop, to, /*usual=*/2) {
-    constexpr int64_t ofOneBlock = 3;
-    if (!isAsked() && !to.stages && !leavesRegistersForTwo())
-      stages = ofOneBlock;
-  }
+  // Two stages: one iteration hides the loads of the next. Three, where they cost no block.
+  WarpCopies(scf::ForOp loop, const PipelineTarget &to) : LoopPipeliner(loop, to, /*usual=*/2) {}
 
+  bool find() override;
   void rewrite(int64_t mostBytes, ProducerWarps *) override;
 
 private:
@@ -123,6 +119,26 @@ bool WarpCopies::fitsRegisters(int64_t more, int parts) const {
   bool isSingle = llvm::hasSingleElement(in.getBody()->getOps<MatrixDotOp>());
   int64_t most = to.target.registersPerThread(to.warps) * (isSingle ? 6 : 7) / 8;
   return carriedWords(loop) + matmulWords(loop) / parts + more <= most;
+}
+
+/// How many blocks registers leave room for on a compute unit.
+static int64_t blocksByRegisters(scf::ForOp loop, const PipelineTarget &to) {
+  constexpr int most = 8;
+  int blocks = 1;
+  while (blocks < most &&
+         carriedWords(loop) + matmulWords(loop) < to.target.registersPerThread((blocks + 1) * to.warps))
+    ++blocks;
+  return blocks;
+}
+
+bool WarpCopies::find() {
+  bool isAny = LoopPipeliner::find();
+  if (isAsked() || to.stages)
+    return isAny;
+  int64_t usual = std::exchange(stages, 3), all = to.target.sharedMemoryBytes();
+  if (sizeRings(all).bytes > all / blocksByRegisters(loop, to))
+    stages = usual;
+  return isAny;
 }
 
 /// In how many parts along K the loop's matmul is made so that there are registers; 0: there are not. Without stages
