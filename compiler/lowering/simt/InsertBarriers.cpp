@@ -25,11 +25,14 @@ LogicalResult HazardWalk::insertBefore(Operation *op, HazardState &state, Scope 
     synchronise(state, scope);
     return success();
   }
-  // What one thread does and then tells the others stays together.
+  // What one thread does and then tells the others stays together. A load that each thread makes for itself comes before
+  // the barrier: it is in flight while threads wait.
   Operation *at = op;
   SmallVector<int> between;
   for (Operation *made = op->getPrevNode(); isa<StoreSharedOp>(op) && made; made = made->getPrevNode()) {
-    bool isTold = GlobalOrder::isAccess(made) && made->getNumResults() && !isBlockBarrier(made) && isForExchange(made);
+    auto load = dyn_cast<GlobalLoadOp>(made);
+    bool isTold = GlobalOrder::isAccess(made) && made->getNumResults() && !isBlockBarrier(made) &&
+                  isForExchange(made) && (!load || order.mustAgree(load));
     if (!isTold && !isa<AllocOp, triton::SplatOp>(made))
       break;
     if (isTold) {
