@@ -67,6 +67,8 @@ bool LayoutAssigner::visit(Operation *op) {
     setAll(dotLayout(dot));
   } else if (auto dot = dyn_cast<DotScaledOp>(op)) {
     setAll(dotLayout(dot));
+  } else if (isa<ReduceOp, ScanOp>(op) && !isLast && mayGetLayout(op->getOperand(0))) {
+    return false; // what a loop carries has a layout only when the loop has been gone through
   } else if (auto reduce = dyn_cast<ReduceOp>(op)) {
     setAll(layout::slice(reduceLayout(reduce), int(reduce.getAxis())));
   } else if (isa<ScanOp>(op)) {
@@ -100,45 +102,45 @@ bool LayoutAssigner::visit(Operation *op) {
   return changed;
 }
 
-bool LayoutAssigner::join(Value to, ArrayRef<Value> sources, bool last) {
+bool LayoutAssigner::join(Value to, ArrayRef<Value> sources) {
   if (!tileOf(to) || own(to))
     return false;
   for (Value source : sources)
     if (const LinearLayout *layout = own(source))
       return setOwn(to, LinearLayout(*layout));
-  return last && setOwn(to, defaultLayout(shapeOf(to)));
+  return isLast && setOwn(to, defaultLayout(shapeOf(to)));
 }
 
 // Where values meet: loops, conditionals, blocks. What an iteration leaves counts before what it starts from.
-bool LayoutAssigner::visitMerges(bool last) {
+bool LayoutAssigner::visitMerges() {
   bool changed = false;
   function.walk([&](Operation *op) {
     if (auto loop = dyn_cast<scf::ForOp>(op)) {
       for (auto [argument, result, init, yielded] :
            llvm::zip(loop.getRegionIterArgs(), loop.getResults(), loop.getInitArgs(), loop.getYieldedValues())) {
-        changed |= join(argument, {yielded, init}, last);
-        changed |= join(result, {argument}, last);
+        changed |= join(argument, {yielded, init});
+        changed |= join(result, {argument});
       }
     } else if (auto branch = dyn_cast<scf::IfOp>(op)) {
       if (branch.getElseRegion().empty())
         return;
       for (auto [result, first, second] :
            llvm::zip(branch.getResults(), branch.thenYield().getOperands(), branch.elseYield().getOperands()))
-        changed |= join(result, {first, second}, last);
+        changed |= join(result, {first, second});
     } else if (auto loop = dyn_cast<scf::WhileOp>(op)) {
       for (auto [argument, init, yielded] :
            llvm::zip(loop.getBeforeArguments(), loop.getInits(), loop.getYieldOp().getOperands()))
-        changed |= join(argument, {yielded, init}, last);
+        changed |= join(argument, {yielded, init});
       for (auto [argument, result, passed] :
            llvm::zip(loop.getAfterArguments(), loop.getResults(), loop.getConditionOp().getArgs())) {
-        changed |= join(argument, {passed}, last);
-        changed |= join(result, {argument}, last);
+        changed |= join(argument, {passed});
+        changed |= join(result, {argument});
       }
     } else if (auto branch = dyn_cast<BranchOpInterface>(op)) {
       for (unsigned i = 0; i < op->getNumSuccessors(); ++i)
         for (auto [argument, passed] :
              llvm::zip(op->getSuccessor(i)->getArguments(), branch.getSuccessorOperands(i).getForwardedOperands()))
-          changed |= join(argument, {passed}, last);
+          changed |= join(argument, {passed});
     }
   });
   return changed;
@@ -168,26 +170,34 @@ static void sinkConversions(FuncOp function) {
       op->moveBefore(first);
 }
 
+void LayoutAssigner::findRepeatable(ArrayRef<Operation *> ops) {
+  // What other blocks may change in between, all threads must see alike.
+  if (llvm::any_of(ops, [](Operation *op) {
+        return isa<AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(op);
+      }))
+    return;
+  for (Operation *op : ops) {
+    RankedTensorType tile = op->getNumResults() == 1 ? tileOf(op->getResult(0)) : RankedTensorType();
+    if (!tile || (tile.getRank() != 1 && tile.getNumElements() > threads()))
+      continue;
+    auto load = dyn_cast<LoadOp>(op);
+    if (load ? !load.getIsVolatile() : isElementwise(op) && hasAnyLayout(op))
+      repeatable[op] = llvm::to_vector(op->getOperands());
+  }
+}
+
 void LayoutAssigner::run() {
   findReducedRows();
   SmallVector<Operation *> ops;
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
-  bool changed = true, last = false;
-  while (changed || !last) {
-    if (!changed)
-      last = true; // what nothing decides gets a layout for its shape
+  for (bool changed = true; changed || !isLast;) {
+    isLast |= !changed;
     changed = false;
     for (Operation *op : ops)
       changed |= visit(op);
-    changed |= visitMerges(last);
+    changed |= visitMerges();
   }
-  // What other blocks may change in between, all threads must see alike.
-  bool hasAtomics = llvm::any_of(
-      ops, [](Operation *op) { return isa<AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(op); });
-  for (Operation *op : hasAtomics ? ArrayRef<Operation *>() : ArrayRef<Operation *>(ops))
-    if (auto load = dyn_cast<LoadOp>(op); load && tileOf(load.getResult()) && !load.getIsVolatile() &&
-                                          tileOf(load.getResult()).getNumElements() <= threads())
-      smallLoads[op] = llvm::to_vector(op->getOperands());
+  findRepeatable(ops);
   for (Operation *op : ops)
     rewrite(op);
   for (auto &[value, layout] : layouts)

@@ -53,8 +53,11 @@ private:
 
   //===-- AssignLayouts.cpp --------------------------------------------------------------------------------------===//
   bool visit(mlir::Operation *op); ///< whether something changed
-  bool visitMerges(bool last);
-  bool join(mlir::Value target, llvm::ArrayRef<mlir::Value> sources, bool last);
+  bool visitMerges();
+  void findRepeatable(llvm::ArrayRef<mlir::Operation *> ops);
+  bool join(mlir::Value target, llvm::ArrayRef<mlir::Value> sources);
+  /// Whether the tile has no layout of its own yet, and may still get one.
+  bool mayGetLayout(mlir::Value value) { return !own(value) && !isFree(value); }
 
   //===-- ChooseLayouts.cpp --------------------------------------------------------------------------------------===//
   LinearLayout accessLayout(mlir::Operation *op, mlir::Value pointer);
@@ -104,8 +107,16 @@ private:
   //===-- RewriteLayouts.cpp -------------------------------------------------------------------------------------===//
   mlir::Value get(mlir::Value value, LinearLayout layout); ///< a copy: `layouts` may move what it holds
   bool isFree(mlir::Value value);
-  /// The same load in another layout, where that is cheaper than an exchange; else null.
-  mlir::Value loadAgain(mlir::Value value, const LinearLayout &layout);
+  /// Of a thread, to have a tile in another layout without an exchange.
+  struct RepeatedWork {
+    int64_t accesses = 0, computed = 0; ///< of memory; elements
+  };
+  AccessWidth widthOfRepeated(triton::LoadOp load);
+  int64_t accessesIn(triton::LoadOp load, const LinearLayout &layout);
+  /// Whether each thread can load and compute the tile's elements in this layout at less cost than an exchange.
+  bool canRepeat(mlir::Value value, const LinearLayout &layout, RepeatedWork &work);
+  /// The tile loaded or computed again in this layout, where it can be; else null.
+  mlir::Value repeat(mlir::Value value, const LinearLayout &layout);
   void rewrite(mlir::Operation *op);
   void rewriteAccess(mlir::Operation *op);
   bool readsProductWithoutLanes(triton::DotOp op, MatrixInstruction instruction, const layout::Shape &split);
@@ -120,6 +131,7 @@ private:
   const GpuTarget &target;
   int warps;
   bool warpGroups;
+  bool isLast = false; ///< what nothing decides gets a layout for its shape
   analysis::AxisAnalysis facts;
   analysis::AccessAnalysis accesses;
   /// How a `tt.dot` is multiplied: by an instruction of one warp, by warp groups, or else one by one.
@@ -134,8 +146,9 @@ private:
   llvm::DenseMap<mlir::Operation *, std::optional<GroupInstruction>> groups;
   llvm::DenseMap<mlir::Operation *, AccessWidth> widths; ///< of loads, stores and updates of tiles
   llvm::DenseMap<mlir::Value, LinearLayout> layouts;
-  /// Loads of no more elements than there are threads, which may be made in several layouts, with their operands.
-  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> smallLoads;
+  /// Loads of rows and of no more elements than there are threads, and element operations, which may be made in several
+  /// layouts: with their operands as the program has them.
+  llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> repeatable;
   std::vector<LinearLayout> resultLayouts; ///< of matrix instructions
   /// Of loaded tiles, the shapes, and the axes along which they are contiguous and reduced.
   std::vector<std::pair<layout::Shape, int>> reducedRows;

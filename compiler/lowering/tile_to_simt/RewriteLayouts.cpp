@@ -20,35 +20,63 @@ bool LayoutAssigner::isFree(Value value) {
   return !own(value) && op && hasAnyLayout(op) && llvm::all_of(op->getOperands(), [&](Value v) { return isFree(v); });
 }
 
-// What few threads would load for all of them, and pass on through shared memory, each loads for itself: its lines are
-// in the cache, and no thread waits for another.
-Value LayoutAssigner::loadAgain(Value value, const LinearLayout &layout) {
-  auto load = value.getDefiningOp<LoadOp>();
-  auto known = smallLoads.find(load);
-  if (!load || known == smallLoads.end())
-    return {};
-  SmallVector<Value> operands = known->second; // as the program has them
-  if (llvm::any_of(operands, [&](Value operand) { return !isFree(operand); }))
-    return {};
-  constexpr int64_t mostAccesses = 4; // of a thread
+AccessWidth LayoutAssigner::widthOfRepeated(LoadOp load) {
   analysis::AccessLayout access = accesses.chooseAccess(load, threads());
-  if (access.order.empty())
-    return {};
+  ArrayRef<Value> operands = repeatable.find(load)->second; // as the program has them
   Value mask = load.getMask() ? operands[1] : Value();
-  AccessWidth width{access.order[0], analysis::alignedElements(facts, operands[0], mask, access.order)};
+  return {access.order[0], analysis::alignedElements(facts, operands[0], mask, access.order)};
+}
+
+/// How often a thread accesses memory where it has the loaded tile in `layout`.
+int64_t LayoutAssigner::accessesIn(LoadOp load, const LinearLayout &layout) {
+  AccessWidth width = widthOfRepeated(load);
   int64_t widest = std::max<int64_t>(1, 128 / memoryBits(elementTypeOf(load.getType())));
-  if (layout.inputSize(layout::Dim::Register) > mostAccesses * contiguousRegisters(layout, width, widest))
+  return layout.inputSize(layout::Dim::Register) / contiguousRegisters(layout, width, widest);
+}
+
+bool LayoutAssigner::canRepeat(Value value, const LinearLayout &layout, RepeatedWork &work) {
+  constexpr int64_t mostAccesses = 4, mostComputed = 16, moreThanExchange = 1;
+  if (isFree(value))
+    return true;
+  Operation *op = value.getDefiningOp();
+  auto known = repeatable.find(op);
+  if (known == repeatable.end())
+    return false;
+  auto load = dyn_cast<LoadOp>(op);
+  if (!load) {
+    work.computed += layout.inputSize(layout::Dim::Register);
+    return work.computed <= mostComputed &&
+           llvm::all_of(known->second, [&](Value operand) { return canRepeat(operand, layout, work); });
+  }
+  if (accesses.chooseAccess(load, threads()).order.empty() ||
+      !llvm::all_of(known->second, [&](Value operand) { return isFree(operand); }))
+    return false;
+  bool isSmall = tileOf(value).getNumElements() <= threads();
+  int64_t own = accessesIn(load, *this->own(value)), here = accessesIn(load, layout);
+  work.accesses += here;
+  return work.accesses <= mostAccesses && (isSmall || here <= own + moreThanExchange);
+}
+
+// What few threads would load for all of them, and pass on through shared memory, each loads for itself: its lines are
+// in the cache, and no thread waits for another. So are those of a row of which each thread needs more than its part,
+// and so is what a few operations make of such elements.
+Value LayoutAssigner::repeat(Value value, const LinearLayout &layout) {
+  RepeatedWork work;
+  if (!canRepeat(value, layout, work))
     return {};
+  Operation *op = value.getDefiningOp();
+  SmallVector<Value> operands = repeatable.find(op)->second; // a copy: the map may grow
   OpBuilder b(value.getContext());
-  b.setInsertionPointAfter(load);
-  auto copy = cast<LoadOp>(b.clone(*load));
+  b.setInsertionPointAfter(op);
+  Operation *copy = b.clone(*op);
   for (auto [operand, value] : llvm::zip(copy->getOpOperands(), operands)) {
     operand.set(value);
     setOperand(operand, layout);
   }
-  layouts.insert({copy.getResult(), layout});
-  widths[copy] = width;
-  return copy.getResult();
+  layouts.insert({copy->getResult(0), layout});
+  if (auto load = dyn_cast<LoadOp>(op))
+    widths[copy] = widthOfRepeated(load);
+  return copy->getResult(0);
 }
 
 Value LayoutAssigner::get(Value value, LinearLayout layout) {
@@ -63,7 +91,7 @@ Value LayoutAssigner::get(Value value, LinearLayout layout) {
   if (const LinearLayout *has = own(value)) {
     if (*has == layout)
       return value;
-    result = loadAgain(value, layout);
+    result = repeat(value, layout);
     if (!result)
       result = ConvertLayoutOp::create(b, value.getLoc(), withLayout(tile, layout), value);
   } else {
