@@ -14,6 +14,7 @@
 #include "compiler/emit/AccumulatorVectors.h"
 #include "compiler/emit/MatmulOrder.h"
 #include "compiler/emit/ResidentBlocks.h"
+#include "compiler/emit/SaturatingConversions.h"
 #include "compiler/emit/SharedObject.h"
 #include "compiler/lowering/amdgpu/AmdTarget.h"
 #include "compiler/lowering/nvptx/NvptxTarget.h"
@@ -323,6 +324,7 @@ LogicalResult scheduleMatmuls(Compilation &compilation) {
 LogicalResult useBuffers(Compilation &compilation) {
   compilation.generator->run(*compilation.llvmModule, "the choice of memory accesses", addBufferAccesses);
   keepLoadsBeforeBarriers(*compilation.llvmModule);
+  usePlainConversions(*compilation.llvmModule); // no pass of the optimiser follows
   return success();
 }
 
