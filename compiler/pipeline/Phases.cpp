@@ -8,6 +8,7 @@
 #include "chips/AmdBuffer.h"
 #include "chips/Chip.h"
 #include "compiler/accesses/BufferAccesses.h"
+#include "compiler/accesses/LoadGroups.h"
 #include "compiler/accesses/LoadsBeforeBarriers.h"
 #include "compiler/accesses/PredicateAccesses.h"
 #include "compiler/dialects/triton/Triton.h"
@@ -323,6 +324,7 @@ LogicalResult scheduleMatmuls(Compilation &compilation) {
 
 LogicalResult useBuffers(Compilation &compilation) {
   compilation.generator->run(*compilation.llvmModule, "the choice of memory accesses", addBufferAccesses);
+  groupLoads(*compilation.llvmModule);
   keepLoadsBeforeBarriers(*compilation.llvmModule);
   usePlainConversions(*compilation.llvmModule); // no pass of the optimiser follows
   return success();
