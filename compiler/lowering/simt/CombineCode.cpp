@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Inlines a combining region for the registers of a thread, and finds where an element lies off the axis.
 #include "compiler/lowering/simt/CombineCode.h"
+#include "compiler/lowering/simt/Vectors.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -22,6 +23,42 @@ ThreadCode::Values CombineCode::fold(Region &region, SmallVector<Values> parts) 
     parts = std::move(next);
   }
   return parts.front();
+}
+
+/// The one sum or product that the region makes of two numbers; null for another region.
+static Operation *onlySum(Region &region) {
+  Operation &first = region.front().front();
+  bool isOne = isa<arith::AddFOp, arith::MulFOp>(first) && first.getNextNode() == region.front().getTerminator() &&
+               first.getNextNode()->getOperand(0) == first.getResult(0) && first.getOperand(0) != first.getOperand(1) &&
+               llvm::all_of(first.getOperands(), [](Value operand) { return isa<BlockArgument>(operand); });
+  return isOne ? &first : nullptr;
+}
+
+bool CombineCode::foldsPairs(Region &region) {
+  Operation *sum = onlySum(region);
+  return sum && sum->getResult(0).getType().isF32() && target.computesPairs(b.getF32Type());
+}
+
+std::pair<ThreadCode::Values, ThreadCode::Values> CombineCode::foldPairs(Region &region, ArrayRef<Values> even,
+                                                                         ArrayRef<Values> odd) {
+  Operation *sum = onlySum(region);
+  SmallVector<Value> vectors;
+  for (auto [first, second] : llvm::zip_equal(even, odd))
+    vectors.push_back(joined(b, {first.front(), second.front()}));
+  while (vectors.size() > 1) {
+    SmallVector<Value> next;
+    for (size_t i = 0; i + 1 < vectors.size(); i += 2) {
+      Operation *made = b.clone(*sum);
+      made->setOperands({vectors[i], vectors[i + 1]});
+      made->getResult(0).setType(vectors[i].getType());
+      next.push_back(made->getResult(0));
+    }
+    if (vectors.size() % 2)
+      next.push_back(vectors.back());
+    vectors = std::move(next);
+  }
+  Values totals = apart(b, vectors.front());
+  return {{totals[0]}, {totals[1]}};
 }
 
 CombineCode::Place CombineCode::placeOff(int skippedAxis, const LinearLayout &layout, int64_t reg) {

@@ -30,7 +30,11 @@ private:
   };
   /// The results of `op`, from what is left of its operands along the axis.
   void bindReduced(TileReduceOp op, const KeptParts &kept);
-  /// Combines the registers along the axis, each list in the order of its positions there.
+  /// The numbers of registers, by their positions along the axis, and what they hold of each tile.
+  std::pair<SmallVector<int64_t>, SmallVector<Values>> partsOf(ValueRange tiles,
+                                                               const std::map<int64_t, int64_t> &registers);
+  /// Combines the registers along the axis, each list in the order of its positions there, or those of even positions
+  /// first and those of odd ones.
   KeptParts combineRegisters(Region &region, ValueRange tiles, int axis);
   /// Combines the parts of lanes along the axis, of which the first `shared` share the elements out.
   void combineLanes(Region &region, KeptParts &kept, ArrayRef<int> bits, size_t shared);
@@ -148,19 +152,52 @@ void Reductions::unshare(KeptParts &kept) {
 
 //===-- Reductions -----------------------------------------------------------------------------------------------===//
 
+/// Whether the registers of both lists are adjacent, one by one.
+static bool arePairs(ArrayRef<int64_t> even, ArrayRef<int64_t> odd) {
+  return even.size() == odd.size() && llvm::all_of(llvm::zip(even, odd), [](auto both) {
+           auto [first, second] = both;
+           return first % 2 == 0 && second == first + 1;
+         });
+}
+
+std::pair<SmallVector<int64_t>, SmallVector<ThreadCode::Values>>
+Reductions::partsOf(ValueRange tiles, const std::map<int64_t, int64_t> &registers) {
+  std::pair<SmallVector<int64_t>, SmallVector<Values>> result;
+  for (auto [position, reg] : registers) {
+    result.first.push_back(reg);
+    result.second.push_back(llvm::map_to_vector(tiles, [&](Value tile) { return registerOf(tile, reg); }));
+  }
+  return result;
+}
+
 Reductions::KeptParts Reductions::combineRegisters(Region &region, ValueRange tiles, int axis) {
   const LinearLayout &layout = layoutOf(tiles[0].getType());
   std::map<Place, std::map<int64_t, int64_t>> groups;
   for (int64_t reg = 0; reg < layout.inputSize(Dim::Register); ++reg)
     groups[placeOff(axis, layout, reg)].insert({registerPart(layout, reg, tileDim(axis)), reg});
   KeptParts kept;
-  for (auto &[place, registers] : groups) {
-    SmallVector<Values> parts;
-    for (auto [position, reg] : registers) {
-      Values part;
-      for (Value tile : tiles)
-        part.push_back(registerOf(tile, reg));
-      parts.push_back(part);
+  bool inPairs = foldsPairs(region);
+  for (auto group = groups.begin(); group != groups.end(); ++group) {
+    auto next = std::next(group);
+    auto [registers, parts] = partsOf(tiles, group->second);
+    if (inPairs && next != groups.end() && registers.size() > 1) {
+      auto [others, otherParts] = partsOf(tiles, next->second);
+      if (arePairs(registers, others)) { // adjacent elements off the axis
+        auto [even, odd] = foldPairs(region, parts, otherParts);
+        kept.parts.append({even, odd});
+        ++group;
+        continue;
+      }
+    }
+    SmallVector<int64_t> evens, odds;
+    SmallVector<Values> even, odd;
+    for (auto [i, reg] : llvm::enumerate(registers)) {
+      (i % 2 ? odds : evens).push_back(reg);
+      (i % 2 ? odd : even).push_back(parts[i]);
+    }
+    if (inPairs && registers.size() > 2 && arePairs(evens, odds)) { // and along it
+      auto [first, second] = foldPairs(region, even, odd);
+      parts = {first, second};
     }
     kept.parts.push_back(fold(region, parts));
   }
