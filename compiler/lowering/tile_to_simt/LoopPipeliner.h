@@ -42,6 +42,7 @@ public:
   bool leavesRegistersForTwo() const;
   /// Whether the loop says its number of stages itself.
   bool isAsked();
+  bool isAskedForRows();
   /// Bytes of the rings, of which there are at most so many; 0 where that is not enough for two stages.
   int64_t ringBytes(int64_t mostBytes) const { return sizeRings(mostBytes).bytes; }
   mlir::scf::ForOp getLoop() const { return loop; }

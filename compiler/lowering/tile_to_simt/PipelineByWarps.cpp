@@ -28,7 +28,7 @@ namespace {
 /// A load whose next tile is loaded an iteration ahead: the loop carries it, or stores it to a ring.
 struct Held {
   GlobalLoadOp load;
-  MatrixDotOp before; ///< the next load is issued before it, if the loop carries its tile
+  Operation *before; ///< the next load is issued before it, if the loop carries its tile
   LoopSlice slice;
   std::string why;                         ///< it is not copied straight to shared memory
   std::optional<LinearLayout> shared = {}; ///< how it lies in a ring, where it can be stored to one
@@ -190,12 +190,14 @@ static std::optional<LinearLayout> storedLayout(GlobalLoadOp load, const Pipelin
 
 /// `why`: it is not copied; then, why it is not loaded ahead either.
 bool WarpCopies::hold(GlobalLoadOp load, std::string &why) {
-  Held one{load, firstDotOf(load), LoopSlice(loop), why};
+  MatrixDotOp dot = firstDotOf(load);
+  Held one{load, dot ? dot.getOperation() : load.getOperation(), LoopSlice(loop), why};
   if (!one.slice.add({load.getPointer(), load.getMask(), load.getOther()})) {
     why = takesMoreThanScalars;
     return false;
   }
-  one.shared = storedLayout(load, to);
+  if (dot)
+    one.shared = storedLayout(load, to);
   int parts = partsThatFit(wordsOf(load.getType()));
   if (parts == 0 || (parts > 1 && !one.shared)) {
     why += ", and there are too few registers for another tile";
@@ -219,6 +221,10 @@ void WarpCopies::carryStored() {
 }
 
 bool WarpCopies::take(GlobalLoadOp load, std::string &why) {
+  if (isAskedForRows()) {
+    why = "no matmul reads it";
+    return hold(load, why);
+  }
   std::optional<RingCopy> copy = chooseRing(load, to, why);
   if (!copy)
     return hold(load, why);
@@ -417,7 +423,7 @@ RingState WarpCopies::advanceRings(const RingState &state) {
 }
 
 /// Loads the next tiles to registers: where code is being added, or, those that `in` carries, each before the first
-/// matmul that reads the present one.
+/// matmul that reads the present one, or where that was loaded.
 SmallVector<Value> WarpCopies::emitLoads(const std::vector<Held> &all, scf::ForOp in) {
   SmallVector<Value> tiles;
   for (const Held &one : all) {
@@ -500,10 +506,14 @@ void WarpCopies::rewriteLoop() {
   SmallVector<Value> results;
   if (Value isAny = anyIteration()) {
     auto branch = scf::IfOp::create(b, loop.getResultTypes(), isAny, /*withElseRegion=*/true);
+    bool hasResults = loop.getNumResults() > 0; // else both regions are complete
     b.setInsertionPointToStart(&branch.getElseRegion().front());
-    scf::YieldOp::create(b, loop.getInitArgs());
+    if (hasResults)
+      scf::YieldOp::create(b, loop.getInitArgs());
     b.setInsertionPointToStart(&branch.getThenRegion().front());
-    scf::YieldOp::create(b, emitLoops());
+    results = emitLoops();
+    if (hasResults)
+      scf::YieldOp::create(b, results);
     results = llvm::to_vector_of<Value>(branch.getResults());
   } else {
     results = emitLoops();

@@ -169,14 +169,21 @@ static bool isOperand(GlobalLoadOp load, const GpuTarget &target) {
   return tile.getRank() >= 2 || isRow;
 }
 
+/// Whether it is a loop without matmuls that asks for stages itself, on a chip whose loops carry tiles in registers.
+bool LoopPipeliner::isAskedForRows() {
+  return isAsked() && !to.target.hasAsyncCopies() && loop.getBody()->getOps<MatrixDotOp>().empty() &&
+         loop.getBody()->getOps<ScaledDotOp>().empty();
+}
+
 bool LoopPipeliner::find() {
-  if (loop.getNumResults() == 0)
+  bool hasRows = isAskedForRows();
+  if (loop.getNumResults() == 0 && !hasRows)
     return false;
   const char *ofLoop = loop.getUnsignedCmp() ? "the loop's counter is unsigned" : "";
   const MemoryWrites &writes = slice.loopWrites();
   bool isAny = false;
   for (GlobalLoadOp load : loop.getBody()->getOps<GlobalLoadOp>()) {
-    if (!isOperand(load, to.target))
+    if (hasRows ? !isa<RankedTensorType>(load.getType()) : !isOperand(load, to.target))
       continue;
     if (stages < 2) {
       decide(load, "not prefetched: the loop has 1 stage");
