@@ -219,7 +219,7 @@ void MemoryPort::issuePending(Wave &wave, MemoryRequest &issued) {
   if (performsAtIssue(issued))
     perform(pending);
   if (!pending.performed)
-    wave.unit->issued.push_back(&pending);
+    keepIssued(pending);
   if (options.policy == Policy::Earliest)
     land(pending);
   else if (landsAtIssue(issued))
@@ -230,6 +230,25 @@ void MemoryPort::issuePending(Wave &wave, MemoryRequest &issued) {
     // One of its own too: a wave whose access was at fault is to run no further.
     wave.yields |= hasFaults();
   }
+}
+
+void MemoryPort::keepIssued(PendingRequest &pending) {
+  pending.wave->unit->issued.push_back(&pending);
+  noteIssuing(*pending.wave->unit);
+}
+
+void MemoryPort::noteIssuing(ComputeUnit &unit) {
+  if (!std::exchange(unit.hasIssued, true))
+    unit.device->issuingUnits.push_back(&unit);
+}
+
+/// Of hundreds of compute units few have requests. In the order in which the device has them, whichever issued first.
+std::vector<ComputeUnit *> MemoryPort::takeIssuing(Device &device) {
+  std::vector<ComputeUnit *> units = std::exchange(device.issuingUnits, {});
+  std::ranges::sort(units, {}, &ComputeUnit::index);
+  for (ComputeUnit *unit : units)
+    unit->hasIssued = false;
+  return units;
 }
 
 /// What another wave's request does wrong is kept, so that the wave that made it happen goes on. False then.
@@ -396,13 +415,15 @@ void MemoryPort::endWave(Wave &wave) {
 
 void MemoryPort::age() {
   for (auto &device : system.devices)
-    for (auto &unit : device->units) {
+    for (ComputeUnit *unit : takeIssuing(*device)) {
       for (size_t i = 0; i < unit->issued.size(); ++i)
         if (unit->issued[i]->isOld)
           apart([&] { perform(*unit->issued[i]); });
         else
           unit->issued[i]->isOld = true;
       std::erase_if(unit->issued, [](const PendingRequest *pending) { return pending->performed; });
+      if (!unit->issued.empty())
+        noteIssuing(*unit);
     }
 }
 
@@ -411,7 +432,7 @@ bool MemoryPort::performAll() {
   for (auto &device : system.devices) {
     if (device->runningKernels == 0)
       continue;
-    for (auto &unit : device->units) {
+    for (ComputeUnit *unit : takeIssuing(*device)) {
       for (size_t i = 0; i < unit->issued.size(); ++i)
         if (PendingRequest &pending = *unit->issued[i]; !pending.performed) {
           bool performed = apart([&] { perform(pending); });

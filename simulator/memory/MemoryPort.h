@@ -170,6 +170,9 @@ private:
   void perform(PendingRequest &pending);
   void maintain(Wave &wave, const MemoryRequest &request);
   void performEarlier(PendingRequest &pending);
+  void keepIssued(PendingRequest &pending);
+  void noteIssuing(ComputeUnit &unit);
+  std::vector<ComputeUnit *> takeIssuing(Device &device);
   template <typename Action>
   bool apart(Action action);
   void land(PendingRequest &pending);

@@ -39,6 +39,7 @@ Device &MemorySystem::addDevice(const DeviceShape &shape) {
   for (unsigned unit = 0; unit < shape.xcds * shape.unitsPerXcd; ++unit) {
     device->units.push_back(std::make_unique<ComputeUnit>(lines));
     device->units.back()->device = device.get();
+    device->units.back()->index = unit;
     device->units.back()->xcd = unit % shape.xcds;
   }
   devices.push_back(std::move(device));

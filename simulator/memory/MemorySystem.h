@@ -34,11 +34,12 @@ struct ComputeUnit {
   explicit ComputeUnit(const std::shared_ptr<LinePool> &pool) : vector(pool), scalar(pool) {}
 
   Device *device = nullptr;
-  unsigned xcd = 0;
+  unsigned index = 0, xcd = 0;
   Cache vector, scalar;
   bool isUsed = false; ///< its caches may have lines; among Device::usedUnits
   /// Vector memory requests of its waves, in order of issue; performed ones are taken out now and then.
   std::vector<PendingRequest *> issued;
+  bool hasIssued = false; ///< perhaps; among Device::issuingUnits
 };
 
 struct DeviceShape {
@@ -55,6 +56,7 @@ struct Device {
   Cache agreed;                                    ///< what the device agrees on
   std::vector<std::unique_ptr<ComputeUnit>> units; ///< adjacent workgroups are on different XCDs
   std::vector<ComputeUnit *> usedUnits;            ///< most launches need few
+  std::vector<ComputeUnit *> issuingUnits;         ///< that may have requests which are not performed
   unsigned runningKernels = 0;
   uint32_t launch = 0; ///< that which begins or ends, for Watcher
 };
