@@ -10,6 +10,7 @@
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/DenseSet.h"
+#include <optional>
 
 namespace heddle::analysis {
 
@@ -29,6 +30,22 @@ public:
 private:
   llvm::DenseSet<mlir::Value> values;
   llvm::DenseSet<mlir::Block *> blocks; ///< and what is nested in them
+};
+
+/// The same, solved by the first question; the function must not have changed by then. Most functions are never asked.
+class LazyUniformity {
+public:
+  explicit LazyUniformity(mlir::Operation *function) : function(function) {}
+
+  bool isDivergent(mlir::Block *block) {
+    if (!solved)
+      solved.emplace(function);
+    return solved->isDivergent(block);
+  }
+
+private:
+  mlir::Operation *function;
+  std::optional<Uniformity> solved;
 };
 
 /// Whether a `tt.reduce` or `simt.reduce` is the or of bits, which one instruction of the whole block does: its result

@@ -38,7 +38,7 @@ static void throughShared(ConvertLayoutOp op, int banks) {
 
 void simt::lowerConversions(ModuleOp module, const GpuTarget &target) {
   for (auto function : module.getOps<triton::FuncOp>()) {
-    analysis::Uniformity uniformity(function);
+    analysis::LazyUniformity uniformity(function);
     SmallVector<ConvertLayoutOp> moving;
     function.walk([&](ConvertLayoutOp op) {
       std::optional<layout::WarpConversion> inWarp = conversionInWarp(op, target);

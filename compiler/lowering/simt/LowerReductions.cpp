@@ -125,7 +125,7 @@ void ReductionLowering::lower(TileScanOp op) {
 void simt::lowerReductions(ModuleOp module, BlockShape whole) {
   for (auto function : module.getOps<FuncOp>()) {
     BlockShape block = whole.of(function);
-    analysis::Uniformity uniformity(function);
+    analysis::LazyUniformity uniformity(function);
     SmallVector<Operation *> found;
     function.walk([&](Operation *op) {
       auto reduce = dyn_cast<TileReduceOp>(op);
