@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The program: one verb, and the exit code of what went wrong.
 #include "api/Heddle.h"
-#include "tools/Heap.h"
+#include "support/Heap.h"
 #include "tools/Output.h"
 #include "tools/Program.h"
 #include "tools/Ranks.h"

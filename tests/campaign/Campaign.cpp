@@ -3,6 +3,7 @@
 #include "tests/campaign/Campaign.h"
 #include "support/Error.h"
 #include "support/File.h"
+#include "support/Heap.h"
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -77,6 +78,7 @@ int Campaign::runSeeds(const Actions &actions) {
 }
 
 int Campaign::conduct(int argc, char **argv, Actions &actions) {
+  reserveHeap();
   try {
     app.parse(argc, argv);
     if (actions.prepare)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Only the program does this: libheddle leaves its host's heap alone.
-#include "tools/Heap.h"
+// Only programs do this: libheddle leaves its host's heap alone.
+#include "support/Heap.h"
 #include <climits>
 #include <cstdint>
 #include <cstdlib>
