@@ -19,6 +19,13 @@ private:
   bool divideGroups(Values &results);                         ///< whether it did; CountedQuotients.cpp
   bool addColumnsFirst(triton::AddPtrOp op, Values &results); ///< whether it did
   Value compute(llvm::ArrayRef<Value> operands, Type result);
+  Value computeFloat(llvm::ArrayRef<Value> operands, Type result); ///< of arithmetic on floats
+  Value computeMath(llvm::ArrayRef<Value> operands, Type result);  ///< of what remains
+  Type sourceType();                                               ///< of the first operand's elements
+  Value widen(Value narrow);                                       ///< of that type, to f32
+  /// What `body` computes of f32 in place of narrow floats, as `result` again.
+  Value inF32(llvm::ArrayRef<Value> operands, Type result, llvm::function_ref<Value(llvm::ArrayRef<Value>)> body);
+  Value cloneInF32(llvm::ArrayRef<Value> operands, Type result);
   Value cloneOn(mlir::ValueRange operands, Type result);
   /// Of f32 or a vector of them, by the chip's exp2; ApproximateMath.cpp.
   Value approximateErf(Value x);

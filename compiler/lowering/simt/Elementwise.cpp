@@ -107,36 +107,41 @@ bool ElementCode::addColumnsFirst(AddPtrOp op, Values &results) {
   return true;
 }
 
+Type ElementCode::sourceType() {
+  return elementTypeOf(op->getOperand(0).getType());
+}
+
+Value ElementCode::widen(Value narrow) {
+  Type element = sourceType();
+  return isFp8(element) ? fromFp8(narrow, element).front() : Value(arith::ExtFOp::create(b, b.getF32Type(), narrow));
+}
+
+// Narrow floats through f32, rounded once; f8 always, others where the machine has no such operation.
+Value ElementCode::inF32(ArrayRef<Value> in, Type result, llvm::function_ref<Value(ArrayRef<Value>)> body) {
+  SmallVector<Value> operands;
+  bool narrow = isNarrowFloat(sourceType());
+  for (Value value : in)
+    operands.push_back(narrow ? widen(value) : value);
+  Value made = body(operands);
+  if (!isNarrowFloat(result))
+    return made;
+  return isFp8(result) ? toFp8(made, result).front() : Value(arith::TruncFOp::create(b, threadType(result), made));
+}
+
+Value ElementCode::cloneInF32(ArrayRef<Value> in, Type result) {
+  return inF32(in, result, [&](ArrayRef<Value> operands) {
+    bool keepsType = isa<FloatType>(result) && !operands.empty() && isa<FloatType>(operands.back().getType());
+    return cloneOn(operands, keepsType ? operands.back().getType() : threadType(result));
+  });
+}
+
 Value ElementCode::compute(ArrayRef<Value> in, Type result) {
-  auto from = [&](unsigned number = 0) { return elementTypeOf(op->getOperand(number).getType()); };
   Type type = threadType(result);
   arithmetic::Numbers numbers(b);
-  Type f32 = b.getF32Type();
-  // Narrow floats through f32, rounded once; f8 always, others where the machine has no such operation.
-  auto wide = [&](Value value) -> Value {
-    Type element = elementTypeOf(op->getOperand(0).getType());
-    return isFp8(element) ? fromFp8(value, element).front() : Value(arith::ExtFOp::create(b, f32, value));
-  };
-  auto inF32 = [&](llvm::function_ref<Value(ArrayRef<Value>)> body) -> Value {
-    SmallVector<Value> operands;
-    bool narrow = isNarrowFloat(from());
-    for (Value value : in)
-      operands.push_back(narrow ? wide(value) : value);
-    Value made = body(operands);
-    if (!isNarrowFloat(result))
-      return made;
-    return isFp8(result) ? toFp8(made, result).front() : Value(arith::TruncFOp::create(b, type, made));
-  };
-  auto sameType = [&](ArrayRef<Value> operands) {
-    Type computed = isa<FloatType>(result) && !operands.empty() && isa<FloatType>(operands.back().getType())
-                        ? operands.back().getType()
-                        : type;
-    return cloneOn(operands, computed);
-  };
   return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](ub::PoisonOp) { return zeroOf(type); })
       .Case([&](AddPtrOp add) -> Value {
-        Type pointee = memoryType(cast<PointerType>(from()).getPointeeType());
+        Type pointee = memoryType(cast<PointerType>(sourceType()).getPointeeType());
         Value offset = in[1];
         if (offset.getType().getIntOrFloatBitWidth() < 32)
           offset = arith::ExtSIOp::create(b, b.getI32Type(), offset);
@@ -152,24 +157,33 @@ Value ElementCode::compute(ArrayRef<Value> in, Type result) {
       })
       .Case<arith::FPToSIOp, arith::FPToUIOp>([&](auto) {
         bool isSigned = isa<arith::FPToSIOp>(op);
-        bool narrow = isNarrowFloat(from());
-        Value real = narrow ? wide(in[0]) : in[0];
+        bool narrow = isNarrowFloat(sourceType());
+        Value real = narrow ? widen(in[0]) : in[0];
         unsigned bits = result.getIntOrFloatBitWidth();
         if (Value word = bits <= 32 && real.getType().isF32() ? target.saturateToWord(b, real, isSigned) : Value())
           return bits == 32 ? word : Value(arith::TruncIOp::create(b, result, word));
-        return numbers.floatToInt(real, narrow ? f32 : from(), result, isSigned);
+        return numbers.floatToInt(real, narrow ? b.getF32Type() : sourceType(), result, isSigned);
       })
       .Case<arith::SIToFPOp, arith::UIToFPOp>([&](auto) -> Value {
         bool isSigned = isa<arith::SIToFPOp>(op);
         return as(type, numbers.intToFloat(in[0], result, isSigned));
       })
       .Case([&](arith::TruncFOp truncate) {
-        return convertFloat(in[0], from(), result, truncate.getRoundingmode() == arith::RoundingMode::toward_zero);
+        return convertFloat(in[0], sourceType(), result,
+                            truncate.getRoundingmode() == arith::RoundingMode::toward_zero);
       })
-      .Case([&](arith::ExtFOp) { return convertFloat(in[0], from(), result, false); })
+      .Case([&](arith::ExtFOp) { return convertFloat(in[0], sourceType(), result, false); })
       .Case([&](FpToFpOp convert) {
-        return convertFloat(in[0], from(), result, convert.getRounding() == RoundingMode::TowardZero);
+        return convertFloat(in[0], sourceType(), result, convert.getRounding() == RoundingMode::TowardZero);
       })
+      .Default([&](Operation *) { return computeFloat(in, result); });
+}
+
+Value ElementCode::computeFloat(ArrayRef<Value> in, Type result) {
+  Type type = threadType(result);
+  arithmetic::Numbers numbers(b);
+  auto inF32 = [&](llvm::function_ref<Value(ArrayRef<Value>)> body) { return this->inF32(in, result, body); };
+  return llvm::TypeSwitch<Operation *, Value>(op)
       .Case([&](ClampFOp clamp) {
         return inF32([&](ArrayRef<Value> x) -> Value {
           if (clamp.getPropagateNan() == PropagateNan::All)
@@ -200,7 +214,8 @@ Value ElementCode::compute(ArrayRef<Value> in, Type result) {
       .Case([&](arith::RemFOp) {
         return inF32([&](ArrayRef<Value> x) {
           Value made = numbers.remainder(x[0], x[1]);
-          return made.getType().isF64() && !result.isF64() ? Value(arith::TruncFOp::create(b, f32, made)) : made;
+          return made.getType().isF64() && !result.isF64() ? Value(arith::TruncFOp::create(b, b.getF32Type(), made))
+                                                           : made;
         });
       })
       .Case([&](math::CopySignOp) { return inF32([&](ArrayRef<Value> x) { return numbers.copySign(x[0], x[1]); }); })
@@ -216,40 +231,46 @@ Value ElementCode::compute(ArrayRef<Value> in, Type result) {
       })
       .Case([&](math::FmaOp) -> Value {
         if (isFp8(result))
-          return inF32(sameType);
+          return cloneInF32(in, result);
         if (!isNarrowFloat(result) || target.hasFusedMultiplyAdd(result))
           return cloneOn(in, type);
-        return as(type, numbers.narrow(numbers.fusedToOdd(wide(in[0]), wide(in[1]), wide(in[2])), result));
+        return as(type, numbers.narrow(numbers.fusedToOdd(widen(in[0]), widen(in[1]), widen(in[2])), result));
       })
       .Case<arith::AddFOp, arith::SubFOp, arith::MulFOp>(
-          [&](auto) { return isFp8(result) ? inF32(sameType) : cloneOn(in, type); })
+          [&](auto) { return isFp8(result) ? cloneInF32(in, result) : cloneOn(in, type); })
       .Case([&](arith::CmpFOp) -> Value {
-        if (!isFp8(from()))
+        if (!isFp8(sourceType()))
           return cloneOn(in, type);
-        return cloneOn({wide(in[0]), wide(in[1])}, type);
+        return cloneOn({widen(in[0]), widen(in[1])}, type);
       })
-      .Default([&](Operation *other) -> Value {
-        if (!isa<arith::ArithDialect>(other->getDialect()) && !arithmetic::isKnownMath(other)) {
-          refuse("");
-          return zeroOf(type);
-        }
-        bool real = !in.empty() && isa<FloatType>(from());
-        if (isa<math::Exp2Op, math::ExpOp>(other) && !result.isF64() && state.options.approximates)
-          return inF32([&](ArrayRef<Value> x) {
-            Value power = x[0];
-            if (isa<math::ExpOp>(other))
-              power = arith::MulFOp::create(b, power,
-                                            arith::ConstantOp::create(b, b.getF32FloatAttr(1.44269504088896340736f)));
-            return target.approximateExp2(b, power, /*flushes=*/isa<math::Exp2Op>(other));
-          });
-        if (isa<math::ErfOp>(other) && !result.isF64() && state.options.approximates)
-          return inF32([&](ArrayRef<Value> x) { return approximateErf(x[0]); });
-        if (isa<math::TanhOp>(other) && !result.isF64() && state.options.approximates)
-          return inF32([&](ArrayRef<Value> x) { return approximateTanh(x[0]); });
-        if (isa<math::SqrtOp>(other) && !result.isF64() && state.options.approximates)
-          return inF32([&](ArrayRef<Value> x) { return target.approximateSqrt(b, x[0]); });
-        return real && isNarrowFloat(from()) ? inF32(sameType) : cloneOn(in, type);
+      .Default([&](Operation *) { return computeMath(in, result); });
+}
+
+Value ElementCode::computeMath(ArrayRef<Value> in, Type result) {
+  if (!isa<arith::ArithDialect>(op->getDialect()) && !arithmetic::isKnownMath(op)) {
+    refuse("");
+    return zeroOf(threadType(result));
+  }
+  auto inF32 = [&](llvm::function_ref<Value(Value)> body) {
+    return this->inF32(in, result, [&](ArrayRef<Value> x) { return body(x[0]); });
+  };
+  if (state.options.approximates && !result.isF64()) {
+    if (isa<math::Exp2Op, math::ExpOp>(op))
+      return inF32([&](Value power) {
+        if (isa<math::ExpOp>(op))
+          power =
+              arith::MulFOp::create(b, power, arith::ConstantOp::create(b, b.getF32FloatAttr(1.44269504088896340736f)));
+        return target.approximateExp2(b, power, /*flushes=*/isa<math::Exp2Op>(op));
       });
+    if (isa<math::ErfOp>(op))
+      return inF32([&](Value x) { return approximateErf(x); });
+    if (isa<math::TanhOp>(op))
+      return inF32([&](Value x) { return approximateTanh(x); });
+    if (isa<math::SqrtOp>(op))
+      return inF32([&](Value x) { return target.approximateSqrt(b, x); });
+  }
+  bool narrow = !in.empty() && isNarrowFloat(sourceType());
+  return narrow ? cloneInF32(in, result) : cloneOn(in, threadType(result));
 }
 
 namespace {
