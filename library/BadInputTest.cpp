@@ -339,101 +339,100 @@ TEST_F(BadInputTest, CopiesOutsideOfTheirBuffers) {
   EXPECT_EQ(heddle_buffer_adopt(device, UINT64_MAX - 1, 4, nullptr, &buffer.value), HEDDLE_INPUT);
 }
 
-/// Calls in any order on any handles: each gives a status, and none crashes.
-TEST_F(BadInputTest, RandomCalls) {
-  std::mt19937 random(1);
-  auto below = [&](size_t limit) { return size_t(random() % limit); };
-  std::vector<void *> handles = {nullptr,       device.value, stream.value,
-                                 package.value, kernel.value, reinterpret_cast<void *>(33)};
-  std::vector<void *> own;
-  std::vector<char> memory(256);
-  std::vector<int> statuses(71);
-  auto any = [&] { return own.empty() || below(3) == 0 ? handles[below(handles.size())] : own[below(own.size())]; };
-  auto keep = [&](void *handle) {
-    if (handle)
-      own.push_back(handle);
-  };
-  for (int i = 0; i < 20000; ++i) {
-    void *made = nullptr, *one = any(), *two = any();
+/// Calls in any order on any handles.
+class RandomCallsTest : public WithVectorAdd {
+protected:
+  void SetUp() override {
+    WithVectorAdd::SetUp();
+    handles = {nullptr, device.value, stream.value, package.value, kernel.value, reinterpret_cast<void *>(33)};
+  }
+
+  size_t below(size_t limit) { return size_t(random() % limit); }
+  void *any() { return own.empty() || below(3) == 0 ? handles[below(handles.size())] : own[below(own.size())]; }
+
+  /// Arguments of a launch: what would run reads and writes only what is there.
+  std::vector<heddle_value> launchValues(void *handle) {
+    std::vector<heddle_value> values = addresses;
+    values[below(4)] = {int32_t(below(4)), 0, reinterpret_cast<uint64_t>(handle)};
+    values.resize(below(3) ? 4 : below(5));
+    if (values.size() != 4)
+      return values;
+    for (size_t at = 0; at < 3; ++at)
+      if (values[at].kind == HEDDLE_ADDRESS || (values[at].kind == HEDDLE_SCALAR && values[at].bits))
+        values[at] = addresses[at];
+    values[3] = {HEDDLE_SCALAR, 0, 0}; // n = 0: nothing is read or written
+    return values;
+  }
+
+  heddle_status call(void *&made) {
+    void *one = any(), *two = any();
     uint64_t address = 0, size = 0;
     size_t number = 0, offset = below(80);
     const char *data = nullptr;
     heddle_argument argument = {.struct_size = sizeof argument};
-    std::vector<heddle_value> values = addresses;
-    values[below(4)] = {int32_t(below(4)), 0, reinterpret_cast<uint64_t>(two)};
-    values.resize(below(3) ? 4 : below(5));
-    if (values.size() == 4) // what would run reads and writes only what is there
-      for (size_t at = 0; at < 3; ++at)
-        if (values[at].kind == HEDDLE_ADDRESS || (values[at].kind == HEDDLE_SCALAR && values[at].bits))
-          values[at] = addresses[at];
+    std::vector<heddle_value> values = launchValues(two);
     heddle_launch_options few = {sizeof few, {1, 1, 1}, 0, 0, 0};
-    heddle_value none = {HEDDLE_SCALAR, 0, 0};
-    if (values.size() == 4)
-      values[3] = none; // n = 0: nothing is read or written
-    heddle_status status = HEDDLE_OK;
     switch (below(18)) {
     case 0:
-      status = heddle_buffer_create(as<heddle_device>(one), offset, "b", reinterpret_cast<heddle_buffer *>(&made));
-      break;
+      return heddle_buffer_create(as<heddle_device>(one), offset, "b", reinterpret_cast<heddle_buffer *>(&made));
     case 1:
-      status = heddle_event_create(as<heddle_device>(one), reinterpret_cast<heddle_event *>(&made));
-      break;
+      return heddle_event_create(as<heddle_device>(one), reinterpret_cast<heddle_event *>(&made));
     case 2:
-      status = heddle_package_bytes(as<heddle_package>(one), reinterpret_cast<heddle_text *>(&made));
-      break;
+      return heddle_package_bytes(as<heddle_package>(one), reinterpret_cast<heddle_text *>(&made));
     case 3:
-      status = heddle_text_get(as<heddle_text>(one), &data, &number);
-      break;
+      return heddle_text_get(as<heddle_text>(one), &data, &number);
     case 4:
-      status = heddle_copy_to_device(as<heddle_stream>(one), as<heddle_buffer>(two), offset, memory.data(), below(80));
-      break;
+      return heddle_copy_to_device(as<heddle_stream>(one), as<heddle_buffer>(two), offset, memory.data(), below(80));
     case 5:
-      status = heddle_copy_to_host(as<heddle_stream>(one), memory.data(), as<heddle_buffer>(two), offset, below(80));
-      break;
+      return heddle_copy_to_host(as<heddle_stream>(one), memory.data(), as<heddle_buffer>(two), offset, below(80));
     case 6:
-      status =
-          heddle_copy(as<heddle_stream>(one), as<heddle_buffer>(two), offset, as<heddle_buffer>(any()), 0, below(80));
-      break;
+      return heddle_copy(as<heddle_stream>(one), as<heddle_buffer>(two), offset, as<heddle_buffer>(any()), 0,
+                         below(80));
     case 7:
-      status = heddle_fill(as<heddle_stream>(one), as<heddle_buffer>(two), offset, below(80), 1);
-      break;
+      return heddle_fill(as<heddle_stream>(one), as<heddle_buffer>(two), offset, below(80), 1);
     case 8:
-      status = heddle_event_record(as<heddle_event>(one), as<heddle_stream>(two));
-      break;
+      return heddle_event_record(as<heddle_event>(one), as<heddle_stream>(two));
     case 9:
-      status = heddle_stream_wait(as<heddle_stream>(one), as<heddle_event>(two));
-      break;
+      return heddle_stream_wait(as<heddle_stream>(one), as<heddle_event>(two));
     case 10:
-      status = heddle_stream_synchronize(as<heddle_stream>(one));
-      break;
+      return heddle_stream_synchronize(as<heddle_stream>(one));
     case 11:
-      status = heddle_launch(as<heddle_stream>(one), as<heddle_kernel>(two), &few, values.data(), values.size());
-      break;
+      return heddle_launch(as<heddle_stream>(one), as<heddle_kernel>(two), &few, values.data(), values.size());
     case 12:
-      status = heddle_package_argument(as<heddle_package>(one), below(6), &argument);
-      break;
+      return heddle_package_argument(as<heddle_package>(one), below(6), &argument);
     case 13:
-      status = heddle_buffer_get(as<heddle_buffer>(one), &address, &size);
-      break;
+      return heddle_buffer_get(as<heddle_buffer>(one), &address, &size);
     case 14:
-      status =
-          heddle_kernel_load(as<heddle_device>(one), as<heddle_package>(two), reinterpret_cast<heddle_kernel *>(&made));
-      break;
+      return heddle_kernel_load(as<heddle_device>(one), as<heddle_package>(two),
+                                reinterpret_cast<heddle_kernel *>(&made));
     case 15:
-      status = heddle_device_describe(as<heddle_device>(one), reinterpret_cast<heddle_text *>(&made));
-      break;
+      return heddle_device_describe(as<heddle_device>(one), reinterpret_cast<heddle_text *>(&made));
     case 16:
-      status = heddle_graph_launch(as<heddle_stream>(one), as<heddle_graph>(two));
-      break;
-    case 17:
-      if (!own.empty()) { // what is released may be used again by later calls
-        status = heddle_release(own[below(own.size())]);
-        if (own.size() > 40)
-          own.erase(own.begin() + long(below(own.size())));
-      }
-      break;
+      return heddle_graph_launch(as<heddle_stream>(one), as<heddle_graph>(two));
+    default: { // what is released may be used again by later calls
+      if (own.empty())
+        return HEDDLE_OK;
+      heddle_status status = heddle_release(own[below(own.size())]);
+      if (own.size() > 40)
+        own.erase(own.begin() + long(below(own.size())));
+      return status;
     }
-    keep(made);
+    }
+  }
+
+  std::mt19937 random{1};
+  std::vector<void *> handles, own; ///< of the fixture, and those that calls have made
+  std::vector<char> memory = std::vector<char>(256);
+};
+
+/// Each gives a status, and none crashes.
+TEST_F(RandomCallsTest, EachGivesAStatus) {
+  std::vector<int> statuses(71);
+  for (int i = 0; i < 20000; ++i) {
+    void *made = nullptr;
+    heddle_status status = call(made);
+    if (made)
+      own.push_back(made);
     ASSERT_TRUE(status == HEDDLE_OK || status == HEDDLE_INPUT || status == HEDDLE_ENVIRONMENT)
         << status << ": " << heddle_error_text();
     ++statuses[size_t(status)];

@@ -32,16 +32,37 @@ void Maker::refuse(const std::string &rule, const std::string &fault) {
 
 //===-- Memory objects -------------------------------------------------------------------------------------------===//
 
+/// Layouts of shared memory that no object can have.
+void Maker::sharedLayoutFault(int kind) {
+  auto allocOf = [&](const std::string &encoding) {
+    text.define("ttg.local_alloc : () -> !ttg.memdesc<16x64xi32, " + text.alias(encoding) + ", #smem, mutable>");
+  };
+  switch (kind) {
+  case 8:
+    allocOf("#ttg.padded_shared<[16:+4] {order = [1, 0], shape = [32, 32]}>");
+    return refuse("V6", "padding for another shape");
+  case 10:
+    allocOf("#ttg.swizzled_shared<{vec = 3, perPhase = 1, maxPhase = 4, order = [1, 0]}>");
+    return refuse("G1", "a swizzle of 3 elements");
+  case 11:
+    allocOf("#ttg.swizzled_shared<{vec = 4, perPhase = 1, maxPhase = 4, order = [1, 1]}>");
+    return refuse("G2", "an order that names an axis twice");
+  case 12:
+    allocOf("#ttg.padded_shared<[16:+0] {order = [1, 0], shape = [16, 64]}>");
+    return refuse("G11", "padding of nothing");
+  default:
+    allocOf("#ttg.shared_linear<{offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 16], [1, 0], [2, "
+            "0], [4, 0], [8, 0]]}, alignment = 16>");
+    return refuse("K3", "two offsets of one element");
+  }
+}
+
 void Maker::sharedFault(int kind) {
   const Element &element = elementOf("i32");
   Shape shape = {16, 64};
   SharedLayout layout = plainLayout(2);
   size_t ring = allocate(shape, element, 2, layout);
-  std::string parts = "!ttg.memdesc<16x64xi32, ", after = ", #smem, mutable>";
   std::string shared = text.alias(layout.text());
-  auto allocOf = [&](const std::string &encoding) {
-    text.define("ttg.local_alloc : () -> " + parts + encoding + after);
-  };
   switch (kind) {
   case 0:
     slotAt(ring, 0, text.constant(random.chance(50) ? 2 : -1));
@@ -95,11 +116,8 @@ void Maker::sharedFault(int kind) {
     return refuse("V10", "a slot of what is no ring");
   }
   case 7:
-    text.define("ttg.local_alloc : () -> " + parts + shared + ", #smem>");
+    text.define("ttg.local_alloc : () -> !ttg.memdesc<16x64xi32, " + shared + ", #smem>");
     return refuse("V8", "an immutable memory object with nothing in it");
-  case 8:
-    allocOf(text.alias("#ttg.padded_shared<[16:+4] {order = [1, 0], shape = [32, 32]}>"));
-    return refuse("V6", "padding for another shape");
   case 9: {
     size_t large = allocate({128, 128}, element, 3 + random.below(8), layout);
     Tile tile = load({128, 128}, element, accessLayout({128, 128}, element));
@@ -109,19 +127,12 @@ void Maker::sharedFault(int kind) {
     // 64 KB a slot: gfx942 has 64 KB, gfx950 160 KB
     return refuse("K2", "more shared memory than the chip has");
   }
+  case 8:
   case 10:
-    allocOf(text.alias("#ttg.swizzled_shared<{vec = 3, perPhase = 1, maxPhase = 4, order = [1, 0]}>"));
-    return refuse("G1", "a swizzle of 3 elements");
   case 11:
-    allocOf(text.alias("#ttg.swizzled_shared<{vec = 4, perPhase = 1, maxPhase = 4, order = [1, 1]}>"));
-    return refuse("G2", "an order that names an axis twice");
   case 12:
-    allocOf(text.alias("#ttg.padded_shared<[16:+0] {order = [1, 0], shape = [16, 64]}>"));
-    return refuse("G11", "padding of nothing");
   case 13:
-    allocOf(text.alias("#ttg.shared_linear<{offset = [[0, 1], [0, 2], [0, 4], [0, 8], [0, 16], [0, 16], [1, 0], [2, "
-                       "0], [4, 0], [8, 0]]}, alignment = 16>"));
-    return refuse("K3", "two offsets of one element");
+    return sharedLayoutFault(kind);
   default: {
     View view = slotAt(ring, 0, text.constant(0)), other = view;
     localStore(load(shape, element, randomLayout(shape)), view);

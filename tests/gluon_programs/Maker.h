@@ -163,6 +163,7 @@ private:
   //===-- Faults (Faults.cpp) ------------------------------------------------------------------------------------===//
   void faultStep();
   void sharedFault(int kind);
+  void sharedLayoutFault(int kind);
   void hazardFault(int kind);
   void layoutFault(int kind);
   void accessFault(int kind);

@@ -65,6 +65,40 @@ bool ModuleGenerator::fusionOrCall() {
   return true;
 }
 
+/// What a loop's body makes of the values it carries, but for the counter; in the body's scope.
+void ModuleGenerator::stepState(const std::vector<int> &before, const std::vector<Shape> &shapes,
+                                const std::vector<Facts> &facts) {
+  for (size_t i = 1; i < before.size(); ++i) {
+    int next = pick([&](int id) {
+      return shapeOf(id).type == shapes[i].type && shapeOf(id).dimensions == shapes[i].dimensions && id != before[i];
+    });
+    if (next >= 0 && random.chance(60) && shapes[i].type != DType::Pred && shapes[i].rank() > 0)
+      next = emit(shapes[i], random.chance(50) ? "add($0, $1)" : "maximum($0, $1)", {next, before[i]}, facts[i]);
+    if (next < 0)
+      next = before[i];
+    scope->computation.results.push_back(next);
+  }
+}
+
+/// Whether a loop goes on, by a value that it carries: each device decides by its own. In the condition's scope.
+int ModuleGenerator::decideByValue(int first, const Shape &shape, const Facts &facts) {
+  int start = valueOf(DType::S32, {}, true), other = randomScalar(shape.type);
+  if (shape.rank() > 0) {
+    std::string list = "$0", sizes;
+    std::vector<int> operands = {first};
+    for (int64_t i = 0; i < shape.rank(); ++i) {
+      operands.push_back(start);
+      list += fmt::format(", ${}", i + 1);
+      sizes += i ? ",1" : "1";
+    }
+    Shape one = Shape::array(shape.type, Dimensions(shape.dimensions.size(), 1));
+    if (shape.elementCount() > 0)
+      first = emit(one, fmt::format("dynamic-slice({}), dynamic_slice_sizes={{{}}}", list, sizes), operands, facts);
+    first = shape.elementCount() > 0 ? emit(Shape::scalar(one.type), "reshape($0)", {first}, facts) : other;
+  }
+  return emit(Shape::scalar(DType::Pred), "compare($0, $1), direction=LE", {first, other}, {});
+}
+
 bool ModuleGenerator::loop() {
   if (!scope->nests)
     return false;
@@ -102,16 +136,7 @@ bool ModuleGenerator::loop() {
   scope = &inner;
   int one = scalar(DType::S32, 1);
   inner.computation.results.push_back(emit(shapes[0], "add($0, $1)", {before[0], one}, {}));
-  for (size_t i = 1; i < state.size(); ++i) {
-    int next = pick([&](int id) {
-      return shapeOf(id).type == shapes[i].type && shapeOf(id).dimensions == shapes[i].dimensions && id != before[i];
-    });
-    if (next >= 0 && random.chance(60) && shapes[i].type != DType::Pred && shapes[i].rank() > 0)
-      next = emit(shapes[i], random.chance(50) ? "add($0, $1)" : "maximum($0, $1)", {next, before[i]}, facts[i]);
-    if (next < 0)
-      next = before[i];
-    inner.computation.results.push_back(next);
-  }
+  stepState(before, shapes, facts);
   scope = outer;
   Scope condition;
   condition.computation.name = name + ".condition";
@@ -119,23 +144,8 @@ bool ModuleGenerator::loop() {
   std::vector<int> arrays = emitTuple(shapes, "parameter", {}, facts);
   int limit = scalar(DType::S32, double(trips));
   int goesOn = emit(Shape::scalar(DType::Pred), "compare($0, $1), direction=LT", {arrays[0], limit}, {});
-  if (!inner.collectives && shapes[1].type != DType::Pred && random.chance(50)) { // each device decides by its values
-    int start = valueOf(DType::S32, {}, true), other = randomScalar(shapes[1].type), first = arrays[1];
-    if (shapes[1].rank() > 0) {
-      std::string list = "$0", sizes;
-      std::vector<int> operands = {first};
-      for (int64_t i = 0; i < shapes[1].rank(); ++i) {
-        operands.push_back(start);
-        list += fmt::format(", ${}", i + 1);
-        sizes += i ? ",1" : "1";
-      }
-      Shape one = Shape::array(shapes[1].type, Dimensions(shapes[1].dimensions.size(), 1));
-      if (shapes[1].elementCount() > 0)
-        first =
-            emit(one, fmt::format("dynamic-slice({}), dynamic_slice_sizes={{{}}}", list, sizes), operands, facts[1]);
-      first = shapes[1].elementCount() > 0 ? emit(Shape::scalar(one.type), "reshape($0)", {first}, facts[1]) : other;
-    }
-    int small = emit(Shape::scalar(DType::Pred), "compare($0, $1), direction=LE", {first, other}, {});
+  if (!inner.collectives && shapes[1].type != DType::Pred && random.chance(50)) {
+    int small = decideByValue(arrays[1], shapes[1], facts[1]);
     goesOn = emit(Shape::scalar(DType::Pred), "and($0, $1)", {goesOn, small}, {});
   }
   condition.computation.results = {goesOn};

@@ -91,6 +91,8 @@ private:
   bool dot();
   bool fusionOrCall();
   bool loop();
+  void stepState(const std::vector<int> &before, const std::vector<Shape> &shapes, const std::vector<Facts> &facts);
+  int decideByValue(int first, const Shape &shape, const Facts &facts);
   bool barrier();
   bool collective();
   bool reducingCollective();
