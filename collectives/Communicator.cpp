@@ -524,10 +524,15 @@ void Communicator::synchronize() {
 }
 
 std::optional<Error> Communicator::failure() {
+  std::optional<Error> waited = waitFailure();
+  return waited ? waited : errorOfOthers();
+}
+
+std::optional<Error> Communicator::waitFailure() {
   std::shared_ptr<void> allowed = devices.front()->allowInCaptures();
   std::vector<std::string> reports = failureReports();
   if (reports.empty())
-    return errorOfOthers();
+    return std::nullopt;
   {
     std::lock_guard lock(mutex);
     failed = true;

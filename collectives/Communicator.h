@@ -128,6 +128,7 @@ public:
   /// another process is gone or has left is no failure of this rank while it has no launch that waits for it; that it
   /// has ended the group, is.
   std::optional<Error> failure();
+  std::optional<Error> waitFailure(); ///< the same of this rank's waits alone
 
   /// What has ended the group, though no work of this rank may have failed: also a process that has left, without which
   /// nothing can run any more. Null for none; asks no device.

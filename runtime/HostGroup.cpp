@@ -93,9 +93,9 @@ HostSurvey::HostSurvey(Bootstrap &bootstrap, const HostOptions &options) {
   if (options.hosts > bootstrap.size())
     throw inputError(fmt::format("{} hosts for {} ranks: each has one at least", options.hosts, bootstrap.size()));
   if (options.hosts > 0 && machines.size() > 1)
-    throw inputError(fmt::format("`--hosts {}` lets ranks of one machine play hosts, and these are on {} machines",
+    throw inputError(fmt::format("`hosts` is {}, which ranks of one machine play, and these are on {} machines",
                                  options.hosts, machines.size()),
-                     {"leave it out: hosts are found by themselves"});
+                     {"leave `hosts` out: hosts are found by themselves"});
   hosts = layOutHosts(names, bootstrap.rank());
   bool isOneMachine = machines.size() == 1;
   kind = options.transport;

@@ -52,6 +52,7 @@ public:
   Transport &transport() const { return *carrier; }
   const std::string &deviceName(int rank) const { return devices[size_t(rank)]; }
   double stepSeconds() const { return seconds; }
+  void setStepSeconds(double value) { seconds = value; } ///< the same on all ranks, while none is in a step
   /// The processes of this host; of a flat layout this one alone. Once.
   std::unique_ptr<ProcessGroup> takeNode() { return std::move(node); }
 

@@ -7,6 +7,7 @@
 #include "runtime/Event.h"
 #include "runtime/HostGroup.h"
 #include "runtime/Stream.h"
+#include "runtime/processes/Deadline.h"
 #include "runtime/processes/Frame.h"
 #include "support/Error.h"
 #include "support/Hash.h"
@@ -14,6 +15,7 @@
 #include <chrono>
 #include <cstring>
 #include <fmt/format.h>
+#include <thread>
 
 namespace heddle {
 namespace {
@@ -28,7 +30,9 @@ HostModel::Line nodeLine(const Device &device) {
 
 HostCommunicator::State::State(std::unique_ptr<HostGroup> theGroup, Options theOptions)
     : group(std::move(theGroup)), options(std::move(theOptions)), layout(group->layout()) {
+  agreeOnModel();
   std::unique_ptr<ProcessGroup> processes = group->takeNode();
+  nodeProcesses = processes.get();
   device = processes->device();
   isHost = device->chip().vendor == Vendor::Host;
   group->agree([&] {
@@ -37,10 +41,22 @@ HostCommunicator::State::State(std::unique_ptr<HostGroup> theGroup, Options theO
     rail = device->createStream();
     for (std::shared_ptr<Event> &event : finished)
       event = device->createEvent();
+    given = device->createEvent();
+    latest = device->createEvent();
     fold = std::make_unique<LocalFold>(device, options.kernels, node->computeUnits());
     return "";
   });
   group->all().onChange([this] { othersChanged(); });
+}
+
+/// Plans depend on it, and who is given none measures together with all others.
+void HostCommunicator::State::agreeOnModel() const {
+  std::vector<std::string> models = group->agree([&] { return options.model ? describe(*options.model) : "measured"; });
+  for (int rank = 1; rank < group->ranks(); ++rank)
+    if (models[size_t(rank)] != models[0])
+      throw inputError(
+          fmt::format("the model of hosts of rank {} is {}, that of rank 0 {}", rank, models[size_t(rank)], models[0]),
+          {"every rank of a group has the same options"});
 }
 
 /// On the thread that hears of it: whatever the program waits for, it ends.
@@ -84,6 +100,13 @@ Stream &HostCommunicator::stream() {
 }
 const std::shared_ptr<Device> &HostCommunicator::device() const {
   return state->device;
+}
+const ProcessGroup &HostCommunicator::node() const {
+  return *state->nodeProcesses;
+}
+void HostCommunicator::setStepSeconds(double value) {
+  state->group->setStepSeconds(value);
+  state->nodeProcesses->setStepSeconds(value);
 }
 
 /// A few exchanges, since tests and slow transports make few calls. The slowest rank's count.
@@ -131,6 +154,10 @@ void HostCommunicator::check(const HostPlan &plan) const {
                      {"take more chunks, fewer elements, or the transport `tcp`"});
 }
 
+HostCommunicator::Needs HostCommunicator::needsOf(const HostPlan &plan) const {
+  return heddle::needsOf(*state, plan);
+}
+
 HostCommunicator::Operation &HostCommunicator::prepare(const HostPlan &plan) {
   std::string key = hostPlanKey(plan);
   for (const auto &known : state->operations)
@@ -163,10 +190,14 @@ HostCommunicator::Operation &HostCommunicator::prepare(const HostPlan &plan) {
 //===-- Exchanges ------------------------------------------------------------------------------------------------===//
 
 void HostCommunicator::State::requireGoing() {
+  if (hasLeft)
+    throw environmentError("this rank has left the group: it runs nothing any more", {"make a new group"});
   if (failed) // an exchange that failed may still be looking for who is at fault
     group->all().waitForFailure(2);
   if (auto error = group->all().failureError())
     throw *error;
+  if (auto left = leftError()) // a call that it took part in had begun here before it left
+    throw *left;
   if (failed)
     throw environmentError("the group has failed before: it runs nothing any more", {"make a new group"});
 }
@@ -188,12 +219,16 @@ void HostCommunicator::State::runExchange(const std::vector<Transport::Part> &ou
     checkNode();
     group->transport().exchange(out, in, what, options.deadlineSeconds + graceSeconds);
   } catch (const Error &error) {
-    failed = true;
+    failed = ownFailed = true;
     // A connection that closed may be heard of here before it is by the thread that knows who has ended.
-    group->all().waitForFailure(0.5);
-    group->all().abort(error.what());
-    if (auto first = group->all().failureError())
+    if (!group->all().failure() && !leftError())
+      group->all().waitForFailure(0.5);
+    auto left = leftError();
+    group->all().abort(left ? left->what() : error.what());
+    if (auto first = group->all().failureError(); first && group->all().failure()->rank != layout.own)
       throw *first;
+    if (left)
+      throw *left;
     throw;
   }
 }
@@ -222,7 +257,19 @@ void HostCommunicator::State::exchange(const std::vector<Move> &out, const std::
     rail->hostFunction([staged] {}); // until here it is needed
 }
 
-void HostCommunicator::launch(Operation &operation, uint64_t input, uint64_t output) {
+/// A rank that launches nothing any more.
+std::optional<Error> HostCommunicator::State::leftError() const {
+  for (int rank = 0; rank < group->ranks(); ++rank)
+    if (group->all().hasLeft(rank))
+      return environmentError(group->all().describe(rank) + " has left the group",
+                              {"the ranks of a group launch the same collectives before they leave"});
+  return std::nullopt;
+}
+
+void HostCommunicator::launch(Operation &operation, uint64_t input, uint64_t output, Stream *stream) {
+  if (stream && stream->captureId())
+    throw inputError("the stream is being captured, and a collective between hosts is in no graph",
+                     {"launch it outside of the capture"});
   // What is in flight runs to its end also after a failure.
   const std::shared_ptr<Event> &done = state->finished[state->launches % State::mostInFlight];
   if (state->launches >= State::mostInFlight)
@@ -230,16 +277,34 @@ void HostCommunicator::launch(Operation &operation, uint64_t input, uint64_t out
   state->requireGoing();
   ++state->launches;
   try {
+    if (stream)
+      mark(*stream);
     runSteps(*state, operation, input, output);
     state->nodeStream().record(done);
+    if (stream)
+      stream->wait(done);
   } catch (const Error &error) { // the others would wait for what does not come
     state->throwFirst(error);
   }
 }
 
+void HostCommunicator::follow(Stream &stream) {
+  if (stream.captureId())
+    return;
+  state->nodeStream().record(state->latest);
+  stream.wait(state->latest);
+}
+
+void HostCommunicator::mark(Stream &stream) {
+  if (stream.captureId())
+    return;
+  stream.record(state->given);
+  state->nodeStream().wait(state->given);
+}
+
 /// The failure of the group, when another rank was the first; else that of this rank, of which all others hear.
 void HostCommunicator::State::throwFirst(const Error &error) {
-  failed = true;
+  failed = ownFailed = true;
   group->all().abort(error.what());
   auto failure = group->all().failure();
   if (!failure || failure->rank == layout.own)
@@ -268,6 +333,52 @@ void HostCommunicator::synchronize() {
   } catch (const Error &error) {
     state->throwFirst(error);
   }
+}
+
+std::optional<Error> HostCommunicator::failure() {
+  auto known = state->group->all().failure();
+  bool isOfAll = known && known->kind != GroupFailure::Kind::Gone && known->rank != state->layout.own;
+  if (isOfAll || state->ownFailed)
+    return known ? state->group->all().failureError() : state->leftError();
+  std::optional<Error> waited = state->node->waitFailure();
+  if (!waited)
+    return std::nullopt;
+  try {
+    state->throwFirst(*waited);
+  } catch (const Error &error) {
+    return error;
+  }
+}
+
+std::optional<Error> HostCommunicator::groupError() const {
+  auto error = state->group->all().failureError();
+  return error ? error : state->leftError();
+}
+
+void HostCommunicator::leave() {
+  Neighbours &all = state->group->all();
+  if (state->hasLeft || all.failure())
+    return;
+  if (!state->isIdleWithin(2))
+    return abort("it left the group while work of its was not done");
+  state->hasLeft = true;
+  state->group->transport().leave();
+  state->node->leave();
+  all.leave();
+}
+
+bool HostCommunicator::State::isIdleWithin(double seconds) {
+  std::shared_ptr<Event> events[] = {device->createEvent(), device->createEvent()};
+  try {
+    nodeStream().record(events[0]);
+    rail->record(events[1]);
+    for (Deadline deadline(seconds); !deadline.passed(); std::this_thread::sleep_for(std::chrono::milliseconds(1)))
+      if (events[0]->query() && events[1]->query())
+        return true;
+  } catch (const Error &) { // the device may be gone already
+    return true;
+  }
+  return false;
 }
 
 std::vector<std::string> HostCommunicator::agree(const std::function<std::string()> &work) {

@@ -6,6 +6,7 @@
 #include "runtime/Stream.h"
 #include "support/Error.h"
 #include <algorithm>
+#include <set>
 
 namespace heddle {
 namespace {
@@ -22,13 +23,17 @@ Collective nodeCollective(const HostPlan &plan, CollectiveKind kind, int64_t inn
   return collective;
 }
 
+Plan planOfNode(const State &state, const HostPlan &plan, CollectiveKind kind, int64_t inner) {
+  PlanOptions options;
+  options.computeUnits = state.node->computeUnits();
+  return makePlanBeside(state.options.reservedUnits, nodeCollective(plan, kind, inner), state.device->chip(), options);
+}
+
 /// Null for one rank, which has nothing to do.
 Communicator::Operation *prepareNode(State &state, const HostPlan &plan, CollectiveKind kind, int64_t inner) {
   if (plan.perHost == 1 || inner == 0)
     return nullptr;
-  PlanOptions options;
-  options.computeUnits = state.node->computeUnits();
-  return &state.node->prepare(makePlan(nodeCollective(plan, kind, inner), state.device->chip(), options));
+  return &state.node->prepare(planOfNode(state, plan, kind, inner));
 }
 
 /// What one call does.
@@ -221,35 +226,81 @@ void Steps::reduceScatter() {
   fold(plan.collective.partElements(), received, output);
 }
 
-void makeAllReduceMemory(State &state, Operation &operation) {
-  const HostPlan &plan = operation.plan;
+/// Bytes of a slot of an operation's memory.
+struct SlotBytes {
+  uint64_t received = 0, partial = 0, gathered = 0;
+};
+
+/// In the order of Operation::memory.
+std::vector<SlotBytes> slotsOfAllReduce(const HostPlan &plan) {
+  uint64_t size = uint64_t(elementSizeBytes(plan.collective.type)), shard = 0, hosts = uint64_t(plan.hosts);
+  for (int64_t elements : plan.chunks)
+    shard = std::max(shard, uint64_t(elements / plan.perHost) * size);
+  bool pieces = plan.algorithm == HostAlgorithm::Pieces, hasNode = plan.perHost > 1;
+  SlotBytes chunk{pieces ? shard : shard * hosts, pieces && hasNode ? shard : 0, hasNode ? shard : 0};
+  std::vector<SlotBytes> slots(std::min(plan.chunks.size(), Operation::slots), chunk);
+  if (plan.rest)
+    slots.push_back({uint64_t(plan.rest) * size * hosts});
+  return slots;
+}
+
+std::vector<SlotBytes> slotsOf(const HostPlan &plan) {
   const Collective &c = plan.collective;
-  uint64_t size = uint64_t(elementSizeBytes(c.type)), largest = 0;
-  bool pieces = plan.algorithm == HostAlgorithm::Pieces;
-  for (int64_t elements : plan.chunks) {
-    int64_t shard = elements / plan.perHost;
-    largest = std::max(largest, uint64_t(shard) * size);
-    state.fold->prepare(c.type, c.reduction, plan.hosts, pieces ? shard / plan.hosts : shard);
-  }
-  state.fold->prepare(c.type, c.reduction, plan.hosts, plan.rest);
-  size_t inFlight = std::min(plan.chunks.size(), Operation::slots);
-  for (size_t i = 0; i < inFlight + (plan.rest ? 1 : 0); ++i) {
-    Operation::Slot &slot = operation.memory.emplace_back();
-    uint64_t shard = i < inFlight ? largest : uint64_t(plan.rest) * size;
-    bool cutsPieces = pieces && i < inFlight;
-    slot.received = state.device->allocate(cutsPieces ? shard : shard * uint64_t(plan.hosts), "sums of hosts");
-    if (cutsPieces && plan.perHost > 1)
-      slot.partial = state.device->allocate(shard, "sum of a host");
-    if (i < inFlight && plan.perHost > 1)
-      slot.gathered = state.device->allocate(shard, "sum of a shard");
-    for (size_t stage = 0; stage < Operation::stages; ++stage) {
-      slot.computed[stage] = state.device->createEvent();
-      slot.exchanged[stage] = state.device->createEvent();
-    }
-  }
+  if (c.partElements() == 0)
+    return {};
+  if (c.kind == CollectiveKind::AllReduce)
+    return slotsOfAllReduce(plan);
+  uint64_t parts = uint64_t(c.partElements() * elementSizeBytes(c.type)) * uint64_t(plan.hosts);
+  return {{parts * (c.kind == CollectiveKind::AllToAll ? uint64_t(plan.perHost) : 1),
+           c.kind == CollectiveKind::ReduceScatter ? parts : 0}};
+}
+
+/// Elements of the folds of what the transport brings; 0: of nothing.
+std::vector<int64_t> foldsOf(const HostPlan &plan) {
+  if (plan.collective.kind == CollectiveKind::ReduceScatter)
+    return {plan.collective.partElements()};
+  std::vector<int64_t> folds;
+  if (plan.collective.kind != CollectiveKind::AllReduce)
+    return folds;
+  for (int64_t elements : plan.chunks)
+    folds.push_back(elements / plan.perHost / (plan.algorithm == HostAlgorithm::Pieces ? plan.hosts : 1));
+  folds.push_back(plan.rest);
+  return folds;
+}
+
+/// Kernels of the ranks of one host: kinds and elements.
+std::vector<std::pair<CollectiveKind, int64_t>> nodeStepsOf(const HostPlan &plan) {
+  const Collective &c = plan.collective;
+  if (c.kind != CollectiveKind::AllReduce)
+    return {{c.kind, c.inner}};
+  std::vector<std::pair<CollectiveKind, int64_t>> steps = {{CollectiveKind::AllReduce, plan.rest}};
+  for (int64_t elements : plan.chunks)
+    for (CollectiveKind kind : {CollectiveKind::ReduceScatter, CollectiveKind::AllGather})
+      steps.emplace_back(kind, elements / plan.perHost);
+  return steps;
 }
 
 } // namespace
+
+HostCommunicator::Needs needsOf(const State &state, const HostPlan &plan) {
+  HostCommunicator::Needs needs;
+  for (const SlotBytes &slot : slotsOf(plan))
+    needs.memoryBytes += slot.received + slot.partial + slot.gathered;
+  std::set<std::string> counted;
+  auto count = [&](const Plan &kernel) {
+    if (!kernel.rounds || !counted.insert(kernelKey(kernel)).second)
+      return;
+    needs.memoryBytes += uint64_t(kernel.arena.sizeBytes + kernel.arena.stagingBytes);
+    needs.blocks = std::max(needs.blocks, int(kernel.blocks));
+  };
+  for (auto [kind, elements] : nodeStepsOf(plan))
+    if (plan.perHost > 1 && elements > 0)
+      count(planOfNode(state, plan, kind, elements));
+  for (int64_t elements : foldsOf(plan))
+    if (elements > 0)
+      count(state.fold->planOf(plan.collective.type, plan.collective.reduction, plan.hosts, elements));
+  return needs;
+}
 
 void makeMemory(State &state, Operation &operation) {
   const HostPlan &plan = operation.plan;
@@ -258,18 +309,21 @@ void makeMemory(State &state, Operation &operation) {
     operation.computed.push_back(state.device->createEvent());
     operation.exchanged.push_back(state.device->createEvent());
   }
-  if (c.partElements() == 0)
-    return;
-  if (c.kind == CollectiveKind::AllReduce)
-    return makeAllReduceMemory(state, operation);
-  uint64_t part = uint64_t(c.partElements() * elementSizeBytes(c.type)), hosts = uint64_t(plan.hosts);
-  bool isExchange = c.kind == CollectiveKind::AllToAll;
-  Operation::Slot &slot = operation.memory.emplace_back();
-  slot.received = state.device->allocate(part * hosts * (isExchange ? uint64_t(plan.perHost) : 1), "parts of hosts");
-  if (c.kind == CollectiveKind::ReduceScatter) {
-    slot.partial = state.device->allocate(part * hosts, "sums of a host");
-    state.fold->prepare(c.type, c.reduction, plan.hosts, c.partElements());
+  auto allocate = [&](uint64_t bytes, const char *name) {
+    return bytes ? state.device->allocate(bytes, name) : Buffer();
+  };
+  for (const SlotBytes &bytes : slotsOf(plan)) {
+    Operation::Slot &slot = operation.memory.emplace_back();
+    slot.received = allocate(bytes.received, "parts of hosts");
+    slot.partial = allocate(bytes.partial, "sums of a host");
+    slot.gathered = allocate(bytes.gathered, "sum of a shard");
+    for (size_t stage = 0; stage < Operation::stages; ++stage) {
+      slot.computed[stage] = state.device->createEvent();
+      slot.exchanged[stage] = state.device->createEvent();
+    }
   }
+  for (int64_t elements : foldsOf(plan))
+    state.fold->prepare(c.type, c.reduction, plan.hosts, elements);
 }
 
 void prepareKernels(State &state, Operation &operation) {

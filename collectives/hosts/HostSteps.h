@@ -6,6 +6,7 @@
 #include "collectives/hosts/LocalFold.h"
 #include "runtime/Event.h"
 #include "runtime/HostGroup.h"
+#include "runtime/ProcessGroup.h"
 #include <atomic>
 
 namespace heddle {
@@ -24,6 +25,8 @@ struct HostCommunicator::State {
   Stream &nodeStream() { return node->stream(layout.local()); }
   void requireGoing();
   [[noreturn]] void throwFirst(const Error &error);
+  std::optional<Error> leftError() const;
+  bool isIdleWithin(double seconds);
   HostModel measure();
 
   std::unique_ptr<HostGroup> group;
@@ -31,18 +34,23 @@ struct HostCommunicator::State {
   const HostLayout layout;
   HostModel model;
   std::shared_ptr<Device> device;
-  bool isHost = false; ///< the device's addresses are those of this process
+  bool isHost = false;                   ///< the device's addresses are those of this process
+  ProcessGroup *nodeProcesses = nullptr; ///< the node's
   std::unique_ptr<Communicator> node;
   std::unique_ptr<LocalFold> fold;
   std::unique_ptr<Stream> rail;
-  PeerError nodeError{}; ///< as it was when the latest exchange began
-  std::atomic<bool> failed = false;
+  PeerError nodeError{};               ///< as it was when the latest exchange began
+  std::atomic<bool> failed = false;    ///< nothing runs any more
+  std::atomic<bool> ownFailed = false; ///< a step of this rank's calls has failed
+  std::atomic<bool> hasLeft = false;   ///< this rank has
   uint64_t launches = 0;
   static constexpr size_t mostInFlight = 32;
   std::shared_ptr<Event> finished[mostInFlight]; ///< after the call of this number, modulo that many
+  std::shared_ptr<Event> given, latest;          ///< what a caller's stream has so far, and what it waits for
   std::vector<std::unique_ptr<Operation>> operations;
 
 private:
+  void agreeOnModel() const;
   void othersChanged();
   void checkNode() const;
   void runExchange(const std::vector<Transport::Part> &out, const std::vector<Transport::Part> &in, uint64_t what);
@@ -71,6 +79,8 @@ public:
   std::vector<std::shared_ptr<Event>> computed, exchanged; ///< host by host
 };
 
+/// As HostCommunicator::needsOf.
+HostCommunicator::Needs needsOf(const HostCommunicator::State &state, const HostPlan &plan);
 /// Memory, events and kernels of this rank alone.
 void makeMemory(HostCommunicator::State &state, HostCommunicator::Operation &operation);
 /// Kernels of ranks of one host, which prepare them together.

@@ -16,15 +16,26 @@ Collective LocalFold::foldOf(ElementType type, Reduction reduction, int parts, i
   return fold;
 }
 
-void LocalFold::prepare(ElementType type, Reduction reduction, int parts, int64_t elements) {
-  Collective fold = foldOf(type, reduction, parts, elements);
-  if (elements == 0 || prepared.contains(describe(fold)))
-    return;
+Plan LocalFold::planOf(ElementType type, Reduction reduction, int parts, int64_t elements) const {
   PlanOptions options;
   options.own = &foldParts;
   options.computeUnits = computeUnits;
+  return makePlan(foldOf(type, reduction, parts, elements), device->chip(), options);
+}
+
+/// What is found stays where it is.
+const LocalFold::Prepared *LocalFold::find(const std::string &name) {
+  std::lock_guard lock(mutex);
+  auto found = prepared.find(name);
+  return found == prepared.end() ? nullptr : &found->second;
+}
+
+void LocalFold::prepare(ElementType type, Reduction reduction, int parts, int64_t elements) {
+  std::string name = describe(foldOf(type, reduction, parts, elements));
+  if (elements == 0 || find(name))
+    return;
   Prepared made;
-  made.plan = makePlan(fold, device->chip(), options);
+  made.plan = planOf(type, reduction, parts, elements);
   made.kernel = {device->loadModule(kernels->kernelOf(made.plan))};
   made.arena = device->allocate(uint64_t(made.plan.arena.sizeBytes), "arena of a fold", Caching::Uncached);
   struct Description {
@@ -45,7 +56,8 @@ void LocalFold::prepare(ElementType type, Reduction reduction, int parts, int64_
   stream->fill(made.arena, 0);
   stream->copyToDevice(made.group, &description);
   stream->synchronize();
-  prepared.emplace(describe(fold), std::move(made));
+  std::lock_guard lock(mutex);
+  prepared.emplace(name, std::move(made));
 }
 
 void LocalFold::launch(Stream &stream, ElementType type, Reduction reduction, int parts, int64_t elements,
@@ -53,10 +65,10 @@ void LocalFold::launch(Stream &stream, ElementType type, Reduction reduction, in
   if (elements == 0)
     return;
   Collective fold = foldOf(type, reduction, parts, elements);
-  auto found = prepared.find(describe(fold));
-  if (found == prepared.end())
+  const Prepared *found = find(describe(fold));
+  if (!found)
     throw internalError(describe(fold) + " in one rank's memory was not prepared");
-  const Prepared &it = found->second;
+  const Prepared &it = *found;
   Launch launch;
   launch.kernel = it.kernel;
   launch.grid = {it.plan.blocks, 1, 1};

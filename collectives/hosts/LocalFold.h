@@ -6,6 +6,7 @@
 #include "runtime/Device.h"
 #include "runtime/Launch.h"
 #include <map>
+#include <mutex>
 
 namespace heddle {
 
@@ -16,9 +17,10 @@ public:
   LocalFold(std::shared_ptr<Device> device, std::shared_ptr<const KernelSource> kernels, int computeUnits)
       : device(std::move(device)), kernels(std::move(kernels)), computeUnits(computeUnits) {}
 
+  Plan planOf(ElementType type, Reduction reduction, int parts, int64_t elements) const;
   /// Of `parts` arrays of `elements`; loads a kernel and allocates, once for what is equal. 0 elements: nothing.
   void prepare(ElementType type, Reduction reduction, int parts, int64_t elements);
-  /// What was prepared: input [parts][elements], output [elements].
+  /// What was prepared: input [parts][elements], output [elements]. Also while another thread prepares something else.
   void launch(Stream &stream, ElementType type, Reduction reduction, int parts, int64_t elements, uint64_t input,
               uint64_t output);
 
@@ -29,10 +31,12 @@ private:
     Buffer arena, group;
   };
   static Collective foldOf(ElementType type, Reduction reduction, int parts, int64_t elements);
+  const Prepared *find(const std::string &name);
 
   std::shared_ptr<Device> device;
   std::shared_ptr<const KernelSource> kernels;
   int computeUnits;
+  std::mutex mutex;
   std::map<std::string, Prepared> prepared; ///< by description
 };
 

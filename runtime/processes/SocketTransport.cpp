@@ -27,6 +27,7 @@ public:
   }
   void exchange(const std::vector<Part> &out, const std::vector<Part> &in, uint64_t what, double seconds) override;
   void end(const std::string &reason) override;
+  void leave() override;
   std::string description() const override { return tcp ? "TCP" : "unix sockets"; }
 
 private:
@@ -80,6 +81,14 @@ void SocketTransport::end(const std::string &reason) {
   }
   uint64_t one = 1;
   (void)!::write(wake.get(), &one, sizeof one);
+}
+
+/// What was sent before still arrives.
+void SocketTransport::leave() {
+  for (const FileDescriptor &socket : sockets)
+    if (socket)
+      ::shutdown(socket.get(), SHUT_WR);
+  end("this rank has left the group");
 }
 
 /// Whether something moved. Throws where the other end is gone, or sends something else.

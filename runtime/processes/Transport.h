@@ -26,6 +26,8 @@ public:
   virtual void exchange(const std::vector<Part> &out, const std::vector<Part> &in, uint64_t what, double seconds) = 0;
   /// From any thread: an exchange that runs, and every later one, throws the reason.
   virtual void end(const std::string &reason) = 0;
+  /// This rank exchanges nothing more: those that wait for it hear of it, where the transport can tell them.
+  virtual void leave() {}
   virtual std::string description() const = 0;          ///< for people: `unix sockets`
   virtual size_t mostBytes() const { return SIZE_MAX; } ///< of one part
 };
