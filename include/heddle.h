@@ -35,7 +35,7 @@
 extern "C" {
 #endif
 
-#define HEDDLE_INTERFACE_VERSION 4
+#define HEDDLE_INTERFACE_VERSION 5
 
 /* ---- Versions and errors ---- */
 
@@ -245,8 +245,10 @@ HEDDLE_API heddle_status heddle_call_launch(heddle_stream stream, heddle_call ca
                                             size_t count);
 
 /* ---- Collectives ---- */
-/* The ranks are processes of one host, 1 to 8, with a device each (docs/processes.md). Functions that are collective
- * are called by every rank, in one order; when one rank fails in them, every rank gets the error. */
+/* The ranks are processes with a device each: 1 to 8 of one host, or of up to 8 hosts with up to 8 each
+ * (docs/processes.md). Between hosts there are all-reduce, all-gather, reduce-scatter and all-to-all, on streams that
+ * are not being captured; windows and modules are HEDDLE_INPUT there. Functions that are collective are called by every
+ * rank, in one order; when one rank fails in them, every rank gets the error. */
 
 /* Gathers `size_bytes` bytes from each rank into `all`, by rank; other than 0: it could not. Waits `seconds` at most.
  * It is called in heddle_communicator_create only, on the calling thread. */
@@ -261,6 +263,16 @@ typedef struct {
   int32_t
       reserved_units; /* GPUs: compute units left to other kernels that wait for ranks, as NCCL's; the same on all */
   int32_t reserved;   /* 0 */
+  /* Since version 5. Of ranks on several hosts, all but host_address the same on all ranks. Before, such ranks were
+   * refused. */
+  const char *transport; /* between hosts: `loopback`, `tcp`, `mpi`; null or `automatic`: as docs/processes.md says */
+  const char *host_address; /* of TCP: the number of an interface of this host; null: HEDDLE_HOST_ADDRESS, or as the
+                             * bootstrap says */
+  const char *host_model;   /* `20,2000,50,1000`: microseconds and MB/s of a step within a host, then between hosts, by
+                             * which plans are chosen; null: measured now */
+  int32_t hosts;          /* above 0: ranks of one machine play so many hosts, which share no memory; 0: the hosts that
+                           * there are */
+  int32_t reserved_hosts; /* 0 */
 } heddle_communicator_options;
 
 /* Collective. A rank of a group of `size` processes that find each other by `all_gather`: MPI's, a key-value store's.
@@ -270,8 +282,8 @@ HEDDLE_API heddle_status heddle_communicator_create(heddle_device device, int32_
                                                     const heddle_communicator_options *options,
                                                     heddle_communicator *communicator);
 /* Collective. The same over an address: `env` (as the launcher says: torchrun, Slurm), `unix:PATH`, `unix:@NAME`,
- * `tcp:ADDRESS:PORT`. `rank` -1 and `size` 0 are what the launcher says. `secret`, which may be null, is what all ranks
- * know; null: HEDDLE_SECRET_FILE or HEDDLE_SECRET. */
+ * `tcp:ADDRESS:PORT`, `mpi` (the ranks of MPI_COMM_WORLD). `rank` -1 and `size` 0 are what the launcher says. `secret`,
+ * which may be null, is what all ranks know; null: HEDDLE_SECRET_FILE or HEDDLE_SECRET. */
 HEDDLE_API heddle_status heddle_communicator_connect(heddle_device device, const char *address, int32_t rank,
                                                      int32_t size, const char *secret,
                                                      const heddle_communicator_options *options,
@@ -280,7 +292,8 @@ HEDDLE_API heddle_status heddle_communicator_connect(heddle_device device, const
  * rank. libheddle compiles the others; of libheddle_runtime they are HEDDLE_ENVIRONMENT. Of several bundles the first
  * one that has a kernel counts. Not collective. Since version 3. */
 HEDDLE_API heddle_status heddle_communicator_add_bundle(heddle_communicator communicator, heddle_bundle bundle);
-/* JSON: rank, size, device, target, computeUnits, sharing, members (rank, device, process). */
+/* JSON: rank, size, device, target, computeUnits, sharing, members (rank, device, process). Of several hosts, since
+ * version 5, also hosts, ranksPerHost (0: they differ), transport, hostModel. */
 HEDDLE_API heddle_status heddle_communicator_describe(heddle_communicator communicator, heddle_text *json);
 
 /* Memory of the communicator's device that can be registered as a window; `name`, for messages, may be null. Not
@@ -328,7 +341,7 @@ typedef struct {
   size_t struct_size;
   const char *algorithm; /* `one_shot_packets`; valid for the life of the library */
   int64_t memory_bytes;  /* of this rank that preparing takes, unless a collective before shares it */
-  int32_t blocks;        /* program instances on each rank; 0: there is nothing to do */
+  int32_t blocks;        /* program instances on each rank, between hosts of the largest kernel; 0: no kernel runs */
   int32_t packets;       /* 0: none; 1: `ll`; 2: `lamport` */
 } heddle_collective_plan;
 

@@ -1,81 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The C interface's collectives between real processes: results, streams and captures, errors of one rank on all, and
 // what a caller can do wrong.
-#include "library/LibraryTestSupport.h"
-#include "runtime/processes/TestProcesses.h"
-#include <algorithm>
+#include "library/RankTestSupport.h"
 #include <functional>
 #include <nlohmann/json.hpp>
 #include <regex>
 #include <thread>
 
 using namespace heddle;
-using heddle::testing::TestProcesses, heddle::testing::TestRank;
+using heddle::testing::Rank, heddle::testing::TestProcesses, heddle::testing::TestRank;
 
 namespace {
-
-/// A rank whose calls must succeed, or say what is wrong.
-class Rank {
-public:
-  explicit Rank(const TestRank &self, double deadline = 30) : self(self), bootstrap(self.bootstrap()) {
-    check(heddle_device_open(("host:" + std::to_string(self.rank)).c_str(), &device.value));
-    heddle_communicator_options options = {sizeof options, deadline, 20, 0, 0, 0};
-    check(heddle_communicator_create(device, self.rank, self.size, gather, bootstrap.get(), &options,
-                                     &communicator.value));
-  }
-
-  void check(heddle_status status) const {
-    if (status != HEDDLE_OK)
-      throw Error(ErrorClass(status), heddle_error_text());
-  }
-  /// The status and the text of a call that has to fail.
-  void sayError(heddle_status status) const {
-    self.say(std::to_string(status) + ": " + (status ? heddle_error_text() : "no error"));
-  }
-  heddle_collective_request request(int32_t kind, int64_t count, bool captured = false) const {
-    return {sizeof(heddle_collective_request),
-            "f32",
-            nullptr,
-            count,
-            kind,
-            HEDDLE_SUM,
-            0,
-            captured ? 1 : 0,
-            nullptr,
-            nullptr};
-  }
-  Handle<heddle_collective> prepare(const heddle_collective_request &wanted) const {
-    Handle<heddle_collective> collective;
-    check(heddle_communicator_prepare(communicator, &wanted, &collective.value));
-    return collective;
-  }
-  void launch(heddle_collective collective, const float *input, float *output, heddle_stream stream = nullptr) const {
-    check(heddle_collective_launch(collective, stream, reinterpret_cast<uint64_t>(input),
-                                   reinterpret_cast<uint64_t>(output)));
-  }
-  void synchronize() const { check(heddle_communicator_synchronize(communicator)); }
-  /// An all-reduce of `values` in place, which has run once.
-  Handle<heddle_collective> sumOnce(std::vector<float> &values) const {
-    auto sum = prepare(request(HEDDLE_ALL_REDUCE, int64_t(values.size())));
-    launch(sum, values.data(), values.data());
-    synchronize();
-    return sum;
-  }
-
-  const TestRank &self;
-  std::unique_ptr<Bootstrap> bootstrap;
-  Handle<heddle_device> device;
-  Handle<heddle_communicator> communicator;
-
-private:
-  static int32_t gather(const void *mine, void *all, size_t bytes, double seconds, void *user) {
-    std::string own(static_cast<const char *>(mine), bytes);
-    auto *to = static_cast<char *>(all);
-    for (const std::string &text : static_cast<Bootstrap *>(user)->allGather(own, seconds))
-      to = std::copy(text.begin(), text.end(), to);
-    return 0;
-  }
-};
 
 constexpr int64_t count = 1000; ///< elements of a part
 
@@ -525,8 +460,16 @@ TEST(Communicators, WhatACallerCanDoWrong) {
     rank.sayError(heddle_communicator_create(rank.device, 0, 1, none, nullptr, nullptr, nullptr));
     rank.sayError(heddle_communicator_connect(rank.device, nullptr, 0, 1, nullptr, nullptr, &place));
     rank.sayError(heddle_communicator_connect(rank.device, "udp:x", 0, 2, nullptr, nullptr, &place));
-    heddle_communicator_options options = {sizeof options, -1, 0, 0, 0, 0};
-    rank.sayError(heddle_communicator_create(rank.device, 0, 1, none, nullptr, &options, &place));
+    auto refused = [&](auto change) {
+      heddle_communicator_options options = Rank::optionsOf(1);
+      change(options);
+      rank.sayError(heddle_communicator_create(rank.device, 0, 1, none, nullptr, &options, &place));
+    };
+    refused([](auto &options) { options.deadline_seconds = -1; });
+    refused([](auto &options) { options.hosts = -1; });
+    refused([](auto &options) { options.reserved_hosts = 1; });
+    refused([](auto &options) { options.transport = "smoke"; });
+    refused([](auto &options) { options.host_model = "1,2,3"; });
     auto with = [&](auto change) {
       auto request = rank.request(HEDDLE_ALL_REDUCE, 64);
       change(request);
@@ -564,6 +507,10 @@ TEST(Communicators, WhatACallerCanDoWrong) {
       "2: `address` is null",
       "2: address `udp:x`",
       "2: `options->deadline_seconds` is -1, and must be from 0 to 1000000",
+      "2: `options->hosts` is -1, and must be from 0 to 1024",
+      "2: `options->reserved_hosts` is 1, and must be 0",
+      "2: there is no transport `smoke` between hosts",
+      "2: `1,2,3` is no model of hosts",
       "2: `request->struct_size` is 8",
       "2: `request->type` is null",
       "2: unknown element type `f33`",

@@ -1,17 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The C interface: collectives of groups whose ranks are processes.
+// The C interface: collectives of groups whose ranks are processes, of one host or of several.
 #include "chips/Chip.h"
-#include "collectives/BundledKernels.h"
-#include "collectives/Communicator.h"
 #include "library/Compiler.h"
 #include "library/Handles.h"
 #include "library/Json.h"
+#include "library/RankGroup.h"
 #include "library/Structures.h"
-#include "program/RankCollective.h"
-#include "runtime/ProcessGroup.h"
 #include <algorithm>
 #include <fmt/format.h>
-#include <mutex>
 
 using namespace heddle;
 
@@ -24,17 +20,7 @@ struct CommunicatorObject {
   static constexpr HandleKind kind = HandleKind::Communicator;
   std::shared_ptr<Device> device;
   std::shared_ptr<BundledKernels> kernels;
-  std::unique_ptr<Communicator> group;
-  std::mutex launching; ///< launches of several threads come in some order
-  int reservedUnits = 0;
-};
-
-/// An array as a launch takes it.
-struct ArrayPlace {
-  std::string name, type;
-  uint64_t sizeBytes;
-  int64_t alignment;
-  bool isResult;
+  std::unique_ptr<RankGroup> group;
 };
 
 struct WindowObject {
@@ -46,19 +32,26 @@ struct WindowObject {
 struct CollectiveObject {
   static constexpr HandleKind kind = HandleKind::Collective;
   std::shared_ptr<CommunicatorObject> owner;
-  Communicator::Operation *operation;
-  bool isCaptured;
-  std::shared_ptr<const program::RankCollective> module; ///< null for a plain one: an input and an output
-  std::vector<ArrayPlace> arrays;
+  std::shared_ptr<PreparedCollective> prepared;
 };
 
-struct Options {
-  double deadline = 30, setup = 30, prepare = 0;
-  int reservedUnits = 0;
-};
+const char *textOr(const char *text, const char *otherwise) {
+  return text ? text : otherwise;
+}
 
-Options readOptions(const heddle_communicator_options *given) {
-  Options wanted;
+void readHostOptions(const heddle_communicator_options &given, HostOptions &wanted) {
+  if (given.hosts < 0 || given.hosts > Bootstrap::mostRanks)
+    throw inputError(
+        fmt::format("`options->hosts` is {}, and must be from 0 to {}", given.hosts, Bootstrap::mostRanks));
+  if (given.reserved_hosts)
+    throw inputError(fmt::format("`options->reserved_hosts` is {}, and must be 0", given.reserved_hosts));
+  wanted.hosts = given.hosts;
+  wanted.transport = parseTransport(textOr(given.transport, transportName(TransportKind::Automatic)));
+  wanted.address = textOr(given.host_address, "");
+}
+
+RankGroupOptions readOptions(const heddle_communicator_options *given) {
+  RankGroupOptions wanted;
   if (!given)
     return wanted;
   auto options = readStructure(given, firstOptionsSize, "options");
@@ -76,21 +69,19 @@ Options readOptions(const heddle_communicator_options *given) {
   if (options.reserved)
     throw inputError(fmt::format("`options->reserved` is {}, and must be 0", options.reserved));
   wanted.reservedUnits = options.reserved_units;
+  readHostOptions(options, wanted.hosts);
+  wanted.hosts.seconds = wanted.setup;
+  if (options.host_model)
+    wanted.hostModel = parseHostModel(options.host_model);
   return wanted;
 }
 
 void giveCommunicator(heddle_communicator *place, Bootstrap &bootstrap, std::shared_ptr<Device> device,
-                      const Options &wanted) {
+                      RankGroupOptions wanted) {
   auto object = std::make_shared<CommunicatorObject>();
   object->device = device;
-  object->reservedUnits = wanted.reservedUnits;
-  object->kernels = std::make_shared<BundledKernels>(kernelsInNoBundle());
-  Communicator::Options options{.deadlineSeconds = wanted.deadline, .kernels = object->kernels};
-  auto processes = std::make_unique<ProcessGroup>(bootstrap, device, wanted.setup);
-  ProcessGroup &steps = *processes;
-  object->group = std::make_unique<Communicator>(std::move(processes), options);
-  if (wanted.prepare > 0)
-    steps.setStepSeconds(wanted.prepare);
+  object->kernels = wanted.kernels = std::make_shared<BundledKernels>(kernelsInNoBundle());
+  object->group = makeRankGroup(bootstrap, std::move(device), wanted);
   *place = static_cast<heddle_communicator>(addHandle(HandleKind::Communicator, std::move(object)));
 }
 
@@ -134,12 +125,6 @@ const std::vector<CollectiveKind> kinds = {CollectiveKind::AllReduce, Collective
 const std::vector<Reduction> reductions = {Reduction::Sum,     Reduction::Product, Reduction::Minimum,
                                            Reduction::Maximum, Reduction::And,     Reduction::Or};
 
-struct Request {
-  Plan plan;
-  bool isCaptured;
-  OperandWindows windows;
-};
-
 const Window *findWindow(heddle_window window, const char *field, const CommunicatorObject &communicator) {
   auto object = find<WindowObject>(window, field);
   if (object->owner.get() != &communicator)
@@ -154,18 +139,18 @@ OperandWindows readWindows(const heddle_collective_request &request, const Commu
           findWindow(request.output_window, "request->output_window", communicator)};
 }
 
-Request readRequest(const CommunicatorObject &object, const heddle_collective_request *given) {
-  const Communicator &group = *object.group;
+CollectiveRequest readRequest(const CommunicatorObject &object, const heddle_collective_request *given) {
   requirePointer(given, "request", "a collective");
   auto request = readStructure(given, firstRequestSize, "request");
   requirePointer(request.type, "request->type", "an element type");
   if (request.captured != 0 && request.captured != 1)
     throw inputError(fmt::format("`request->captured` is {}, and must be 0 or 1", request.captured));
-  Collective collective;
+  CollectiveRequest wanted;
+  Collective &collective = wanted.collective;
   collective.kind = valueAt(kinds, request.kind, "kind");
   collective.type = parseElementType(request.type);
   collective.reduction = valueAt(reductions, request.reduction, "reduction");
-  collective.ranks = group.ranks();
+  collective.ranks = object.group->ranks();
   collective.inner = request.count;
   collective.root = request.root;
   if (request.root && collective.kind != CollectiveKind::Broadcast)
@@ -173,34 +158,10 @@ Request readRequest(const CommunicatorObject &object, const heddle_collective_re
   if (request.reduction && !collective.reduces())
     throw inputError(fmt::format("`request->reduction` is {}, and must be 0: {} reduces nothing", request.reduction,
                                  collectiveName(collective.kind)));
-  PlanOptions options;
-  options.algorithm = request.algorithm ? request.algorithm : "";
-  options.computeUnits = group.computeUnits();
-  OperandWindows windows = readWindows(request, object);
-  options.direct = options.windows = windows.areGiven();
-  Plan plan = makePlanBeside(object.reservedUnits, collective, object.device->chip(), options);
-  return {plan, request.captured == 1, windows};
-}
-
-std::vector<ArrayPlace> arraysOf(const Collective &what) {
-  int64_t size = elementSizeBytes(what.type);
-  std::string type = elementTypeName(what.type);
-  return {{"input", type, uint64_t(what.inputElements() * size), size, false},
-          {"output", type, uint64_t(what.outputElements() * size), size, true}};
-}
-
-std::vector<ArrayPlace> arraysOf(const program::RankCollective &module) {
-  std::vector<ArrayPlace> arrays;
-  for (size_t i = 0; i < module.arrays.size(); ++i)
-    arrays.push_back({module.arrays[i].name, module.arrays[i].type, module.arrays[i].sizeBytes, 1,
-                      i + module.results >= module.arrays.size()});
-  for (size_t i = 0; i < module.arguments.size(); ++i)
-    if (module.arguments[i] >= 0) { // after those of the protocol
-      const auto &all = module.kernel.arguments;
-      ArrayPlace &place = arrays[size_t(module.arguments[i])];
-      place.alignment = std::max(place.alignment, all[all.size() - module.arguments.size() + i].divisibility);
-    }
-  return arrays;
+  wanted.algorithm = textOr(request.algorithm, "");
+  wanted.isCaptured = request.captured == 1;
+  wanted.windows = readWindows(request, object);
+  return wanted;
 }
 
 /// Looked at before the launch counts: a fault there would end the group.
@@ -212,25 +173,6 @@ void checkAddresses(const std::vector<ArrayPlace> &arrays, const std::vector<uin
                                    arrays[i].alignment));
 }
 
-std::vector<LaunchArgument> argumentsOf(const CollectiveObject &object, const std::vector<uint64_t> &addresses,
-                                        int rank) {
-  std::vector<LaunchArgument> arguments;
-  if (!object.module) {
-    for (uint64_t address : addresses)
-      arguments.push_back(DeviceAddress(address));
-    return arguments;
-  }
-  for (int number : object.module->arguments) {
-    if (number >= 0)
-      arguments.push_back(DeviceAddress(addresses[size_t(number)]));
-    else if (number == program::RankCollective::Replica)
-      arguments.push_back(ScalarBits{uint64_t(rank / object.module->partitions)});
-    else
-      arguments.push_back(ScalarBits{uint64_t(rank % object.module->partitions)});
-  }
-  return arguments;
-}
-
 /// Throws Error{Input} for a stream of another device than the communicator's.
 std::shared_ptr<StreamObject> findStream(heddle_stream stream, const CommunicatorObject &communicator) {
   auto queue = find<StreamObject>(stream, "stream");
@@ -240,35 +182,24 @@ std::shared_ptr<StreamObject> findStream(heddle_stream stream, const Communicato
   return queue;
 }
 
-/// Puts the communicator's work and that of a stream in order: `order` is a member of Communicator.
+/// Puts the communicator's work and that of a stream in order: `order` is a member of RankGroup.
 heddle_status orderStream(heddle_communicator communicator, heddle_stream stream,
-                          void (Communicator::*order)(int rank, Stream &stream)) {
+                          void (RankGroup::*order)(Stream &stream)) {
   return guarded([&] {
     auto object = find<CommunicatorObject>(communicator, "communicator");
-    auto queue = findStream(stream, *object);
-    std::lock_guard lock(object->launching);
-    (*object->group.*order)(object->group->localRanks().front(), *queue->stream);
+    (*object->group.*order)(*findStream(stream, *object)->stream);
   });
 }
 
 void launchCollective(const CollectiveObject &object, heddle_stream stream, const std::vector<uint64_t> &addresses) {
   auto queue = stream ? findStream(stream, *object.owner) : nullptr;
-  Communicator &group = *object.owner->group;
-  int rank = group.localRanks().front();
-  uint64_t capture = (queue ? *queue->stream : group.stream(rank)).captureId();
-  bool isCapturing = capture != 0;
-  if (isCapturing != object.isCaptured)
-    throw inputError(fmt::format("the stream is {}being captured, and the collective was prepared for streams that "
-                                 "are{}",
-                                 isCapturing ? "" : "not ", object.isCaptured ? "" : " not"),
-                     {"prepare one for each: `captured` of the request"});
-  checkAddresses(object.arrays, addresses);
-  std::vector<LaunchArgument> operands = argumentsOf(object, addresses, rank);
-  std::lock_guard lock(object.owner->launching);
-  if (queue)
-    group.launch(*object.operation, rank, operands, *queue->stream, capture);
-  else
-    group.launch(*object.operation, rank, operands);
+  checkAddresses(object.prepared->arrays, addresses);
+  object.prepared->launch(addresses, queue ? queue->stream.get() : nullptr);
+}
+
+void giveCollective(heddle_collective *place, const std::shared_ptr<CommunicatorObject> &owner,
+                    std::unique_ptr<PreparedCollective> prepared) {
+  give(place, CollectiveObject{owner, std::move(prepared)});
 }
 
 } // namespace
@@ -281,7 +212,7 @@ heddle_status heddle_communicator_create(heddle_device device, int32_t rank, int
     auto object = find<DeviceObject>(device, "device");
     requirePointer(reinterpret_cast<const void *>(all_gather), "all_gather", "a function");
     requirePointer(communicator, "communicator", "a place for the handle");
-    Options wanted = readOptions(options);
+    RankGroupOptions wanted = readOptions(options);
     auto bootstrap = bootstrapOver(rank, size, all_gather, user);
     giveCommunicator(communicator, *bootstrap, object->device, wanted);
   });
@@ -294,7 +225,7 @@ heddle_status heddle_communicator_connect(heddle_device device, const char *addr
     auto object = find<DeviceObject>(device, "device");
     requirePointer(address, "address", "an address");
     requirePointer(communicator, "communicator", "a place for the handle");
-    Options wanted = readOptions(options);
+    RankGroupOptions wanted = readOptions(options);
     BootstrapOptions bootstrapOptions;
     bootstrapOptions.address = address;
     bootstrapOptions.rank = rank;
@@ -317,18 +248,11 @@ heddle_status heddle_communicator_describe(heddle_communicator communicator, hed
   return guarded([&] {
     auto object = find<CommunicatorObject>(communicator, "communicator");
     requirePointer(json, "json", "a place for the handle");
-    const ProcessGroup &processes = *object->group->processes();
-    nlohmann::ordered_json description = {{"rank", processes.rank()},
-                                          {"size", processes.ranks()},
+    nlohmann::ordered_json description = {{"rank", object->group->rank()},
+                                          {"size", object->group->ranks()},
                                           {"device", object->device->name()},
-                                          {"target", object->device->chip().name},
-                                          {"computeUnits", processes.computeUnits()},
-                                          {"sharing", sharingName(processes.sharing())}};
-    description["members"] = nlohmann::ordered_json::array();
-    for (int rank = 0; rank < processes.ranks(); ++rank)
-      description["members"].push_back({{"rank", rank},
-                                        {"device", processes.deviceName(rank)},
-                                        {"process", processes.neighbours().processId(rank)}});
+                                          {"target", object->device->chip().name}};
+    object->group->describe(description);
     giveJson(json, description);
   });
 }
@@ -338,8 +262,7 @@ heddle_status heddle_communicator_allocate(heddle_communicator communicator, uin
   return guarded([&] {
     auto object = find<CommunicatorObject>(communicator, "communicator");
     requirePointer(buffer, "buffer", "a place for the handle");
-    give(buffer,
-         BufferObject{object->group->allocate(object->group->localRanks().front(), size_bytes, name ? name : "")});
+    give(buffer, BufferObject{object->group->allocate(size_bytes, textOr(name, ""))});
   });
 }
 
@@ -348,7 +271,7 @@ heddle_status heddle_window_register(heddle_communicator communicator, uint64_t 
   return guarded([&] {
     auto object = find<CommunicatorObject>(communicator, "communicator");
     requirePointer(window, "window", "a place for the handle");
-    Window &made = object->group->registerWindow({address}, size_bytes, name ? name : "");
+    Window &made = object->group->registerWindow(address, size_bytes, textOr(name, ""));
     give(window, WindowObject{object, &made});
   });
 }
@@ -365,12 +288,7 @@ heddle_status heddle_communicator_plan(heddle_communicator communicator, const h
   return guarded([&] {
     auto object = find<CommunicatorObject>(communicator, "communicator");
     requirePointer(plan, "plan", "a plan to be filled");
-    Plan chosen = readRequest(*object, request).plan;
-    heddle_collective_plan answer = {};
-    answer.algorithm = chosen.algorithm->name;
-    answer.memory_bytes = chosen.rounds ? chosen.arena.sizeBytes + chosen.arena.stagingBytes : 0;
-    answer.blocks = chosen.rounds ? chosen.blocks : 0;
-    answer.packets = !chosen.hasPackets() ? 0 : chosen.packets == PacketForm::LL ? 1 : 2;
+    heddle_collective_plan answer = object->group->plan(readRequest(*object, request));
     writeStructure(plan, answer, firstPlanSize, "plan");
   });
 }
@@ -380,10 +298,7 @@ heddle_status heddle_communicator_prepare(heddle_communicator communicator, cons
   return guarded([&] {
     auto object = find<CommunicatorObject>(communicator, "communicator");
     requirePointer(collective, "collective", "a place for the handle");
-    Request read = readRequest(*object, request);
-    Communicator::Operation &operation =
-        object->group->prepare(read.plan, "", read.isCaptured ? "captured" : "", read.windows);
-    give(collective, CollectiveObject{object, &operation, read.isCaptured, nullptr, arraysOf(read.plan.collective)});
+    giveCollective(collective, object, object->group->prepare(readRequest(*object, request)));
   });
 }
 
@@ -395,12 +310,8 @@ heddle_status heddle_communicator_prepare_module(heddle_communicator communicato
     requirePointer(collective, "collective", "a place for the handle");
     if (captured != 0 && captured != 1)
       throw inputError(fmt::format("`captured` is {}, and must be 0 or 1", captured));
-    Communicator &group = *object->group;
-    auto module = std::make_shared<program::RankCollective>(
-        compileModule(std::string_view(text, size), name ? name : "<text>", group.ranks(), object->device->chip(),
-                      group.computeUnits()));
-    Communicator::Operation &operation = group.prepare(module->plan, module->kernel, module->name);
-    give(collective, CollectiveObject{object, &operation, captured == 1, module, arraysOf(*module)});
+    giveCollective(collective, object,
+                   object->group->prepareModule(std::string_view(text, size), textOr(name, "<text>"), captured == 1));
   });
 }
 
@@ -408,12 +319,11 @@ heddle_status heddle_collective_describe(heddle_collective collective, heddle_te
   return guarded([&] {
     auto object = find<CollectiveObject>(collective, "collective");
     requirePointer(json, "json", "a place for the handle");
-    const Plan &plan = object->operation->plan();
-    nlohmann::ordered_json description = {{"name", object->operation->name()},
-                                          {"algorithm", plan.algorithm->name},
-                                          {"blocks", plan.rounds ? plan.blocks : 0}};
+    const PreparedCollective &prepared = *object->prepared;
+    nlohmann::ordered_json description = {
+        {"name", prepared.name}, {"algorithm", prepared.algorithm}, {"blocks", prepared.blocks}};
     description["arrays"] = nlohmann::ordered_json::array();
-    for (const ArrayPlace &each : object->arrays)
+    for (const ArrayPlace &each : prepared.arrays)
       description["arrays"].push_back({{"name", each.name},
                                        {"type", each.type},
                                        {"bytes", each.sizeBytes},
@@ -427,13 +337,12 @@ heddle_status heddle_collective_launch(heddle_collective collective, heddle_stre
                                        uint64_t output) {
   return guarded([&] {
     auto object = find<CollectiveObject>(collective, "collective");
-    if (object->module)
-      throw inputError(fmt::format("`{}` is of a module, and takes {} arrays", object->operation->name(),
-                                   object->module->arrays.size()),
+    const PreparedCollective &prepared = *object->prepared;
+    if (prepared.isModule)
+      throw inputError(fmt::format("`{}` is of a module, and takes {} arrays", prepared.name, prepared.arrays.size()),
                        {"launch it by heddle_collective_launch_arrays"});
-    const Collective &what = object->operation->plan().collective;
-    int rank = object->owner->group->localRanks().front();
-    if (what.kind == CollectiveKind::Broadcast && rank != what.root && input == 0)
+    const Collective &what = prepared.collective;
+    if (what.kind == CollectiveKind::Broadcast && object->owner->group->rank() != what.root && input == 0)
       input = output; // is read by the kernel, and not used
     launchCollective(*object, stream, {input, output});
   });
@@ -445,20 +354,19 @@ heddle_status heddle_collective_launch_arrays(heddle_collective collective, hedd
     auto object = find<CollectiveObject>(collective, "collective");
     if (count > 0)
       requirePointer(addresses, "addresses", "an array of addresses");
-    size_t wanted = object->module ? object->module->arrays.size() : 2;
-    if (count != wanted)
-      throw inputError(
-          fmt::format("`{}` takes {} arrays, and {} addresses were given", object->operation->name(), wanted, count));
+    const PreparedCollective &prepared = *object->prepared;
+    if (size_t wanted = prepared.arrays.size(); count != wanted)
+      throw inputError(fmt::format("`{}` takes {} arrays, and {} addresses were given", prepared.name, wanted, count));
     launchCollective(*object, stream, {addresses, addresses + count});
   });
 }
 
 heddle_status heddle_communicator_follow(heddle_communicator communicator, heddle_stream stream) {
-  return orderStream(communicator, stream, &Communicator::follow);
+  return orderStream(communicator, stream, &RankGroup::follow);
 }
 
 heddle_status heddle_communicator_mark(heddle_communicator communicator, heddle_stream stream) {
-  return orderStream(communicator, stream, &Communicator::mark);
+  return orderStream(communicator, stream, &RankGroup::mark);
 }
 
 heddle_status heddle_communicator_synchronize(heddle_communicator communicator) {
@@ -483,7 +391,7 @@ heddle_status heddle_communicator_check_group(heddle_communicator communicator) 
 heddle_status heddle_communicator_abort(heddle_communicator communicator, const char *reason) {
   return guarded([&] {
     auto object = find<CommunicatorObject>(communicator, "communicator");
-    object->group->abort(reason ? reason : "it was asked to");
+    object->group->abort(textOr(reason, "it was asked to"));
   });
 }
 

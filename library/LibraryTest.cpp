@@ -36,7 +36,12 @@ TEST(Library, StructuresKeepTheirLayout) {
 
 /// Of interface version 2.
 TEST(Library, StructuresOfCollectivesKeepTheirLayout) {
-  EXPECT_EQ(sizeof(heddle_communicator_options), 40u);
+  EXPECT_EQ(offsetof(heddle_communicator_options, reserved), 36u);
+  EXPECT_EQ(offsetof(heddle_communicator_options, transport), 40u); // since version 5
+  EXPECT_EQ(offsetof(heddle_communicator_options, host_address), 48u);
+  EXPECT_EQ(offsetof(heddle_communicator_options, host_model), 56u);
+  EXPECT_EQ(offsetof(heddle_communicator_options, hosts), 64u);
+  EXPECT_EQ(sizeof(heddle_communicator_options), 72u);
   EXPECT_EQ(sizeof(heddle_collective_request), 64u);
   EXPECT_EQ(offsetof(heddle_collective_request, input_window), 48u);
   EXPECT_EQ(offsetof(heddle_collective_request, output_window), 56u);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // libheddle_runtime: the functions of the C interface that need the compiler or the simulator say so.
+#include "collectives/hosts/HostPlan.h"
 #include "library/Compiler.h"
 #include "library/Errors.h"
 #include "runtime/Driver.h"
@@ -43,6 +44,8 @@ std::string commandOf(const Plan &plan) {
 
 struct NoKernels : KernelSource {
   Package kernelOf(const Plan &plan) const override {
+    if (plan.algorithm == &foldParts)
+      throw lacking("the kernel that folds what comes from other hosts is in no bundle and would have to be compiled");
     throw lacking(
         fmt::format("the kernel of {} is in no bundle and would have to be compiled", describe(plan.collective)),
         fmt::format("make a bundle that has it, `{}`, and give it to heddle_communicator_add_bundle; the kernel is: {}",

@@ -103,7 +103,11 @@ std::string Entry::connect(const std::string &name, const std::string &secret, d
     return problem;
   isHost = name.starts_with("host");
   constexpr double setupSeconds = 30; // all ranks have just come
-  heddle_communicator_options options = {sizeof options, deadline, setupSeconds, deadline, settings().reservedUnits, 0};
+  heddle_communicator_options options = {};
+  options.struct_size = sizeof options;
+  options.deadline_seconds = options.prepare_seconds = deadline;
+  options.setup_seconds = setupSeconds;
+  options.reserved_units = settings().reservedUnits;
   if (heddle->device_open(name.c_str(), &device) ||
       heddle->communicator_connect(device, ("unix:@heddle-nccl-" + secret).c_str(), rank, ranks, secret.c_str(),
                                    &options, &group))
