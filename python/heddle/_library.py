@@ -10,7 +10,7 @@ import pathlib
 import threading
 from typing import Any, Iterable, Optional
 
-NEEDED_INTERFACE = 4
+NEEDED_INTERFACE = 5
 
 _p, _s, _z, _i32, _u64 = ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_int32, ctypes.c_uint64
 _strings = ctypes.POINTER(_s)
@@ -28,7 +28,8 @@ class ArgumentInfo(ctypes.Structure):
 class CommunicatorOptions(ctypes.Structure):
     """`heddle_communicator_options`."""
     _fields_ = [("struct_size", _z), ("deadline_seconds", ctypes.c_double), ("setup_seconds", ctypes.c_double),
-                ("prepare_seconds", ctypes.c_double), ("reserved_units", _i32), ("reserved", _i32)]
+                ("prepare_seconds", ctypes.c_double), ("reserved_units", _i32), ("reserved", _i32), ("transport", _s),
+                ("host_address", _s), ("host_model", _s), ("hosts", _i32), ("reserved_hosts", _i32)]
 
 
 class CollectiveRequest(ctypes.Structure):

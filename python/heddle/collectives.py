@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Collectives between processes of one host, each with one device: all-reduce, all-gather, reduce-scatter, all-to-all and
-broadcast on arrays of NumPy, PyTorch and Heddle.
+"""Collectives between processes, each with one device, of one host or of several: all-reduce, all-gather, reduce-scatter,
+all-to-all and broadcast on arrays of NumPy, PyTorch and Heddle.
 
     from heddle.collectives import Communicator
     with Communicator.env() as group:              # as torchrun or srun has started this process
@@ -13,6 +13,7 @@ import contextlib
 import ctypes
 import json
 import os
+import socket
 import sys
 import threading
 from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
@@ -20,7 +21,7 @@ from typing import Any, Callable, Dict, List, NamedTuple, Optional, Sequence, Tu
 from ._arrays import Array, Memory, count_of, element_type, memory_of, size_of, torch_stream
 from ._device import Device
 from ._library import (AllGatherFunction, CollectivePlan, CollectiveRequest, CommunicatorOptions, Error, Handle, InputError,
-                       c_text, find_built, library)
+                       c_text, find_built, library, unsigned)
 from ._windows import Window
 
 _KINDS = {"all_reduce": 0, "all_gather": 1, "reduce_scatter": 2, "all_to_all": 3, "broadcast": 4}
@@ -56,8 +57,24 @@ def _open(device: Union[None, str, Device], rank: int) -> Device:
     return Device(name if ":" in name else f"{name}:{_local_rank(rank)}")
 
 
-def _options(deadline: float, setup: float, prepare: float) -> CommunicatorOptions:
-    return CommunicatorOptions(ctypes.sizeof(CommunicatorOptions), float(deadline), float(setup), float(prepare))
+def _options(deadline: float, setup: float, prepare: float, hosts: int, transport: Optional[str], host_address: Optional[str],
+             host_model: Optional[str]) -> CommunicatorOptions:
+    def text(value: Optional[str], what: str) -> Optional[bytes]:
+        return None if value is None else c_text(value, what)
+    return CommunicatorOptions(
+        ctypes.sizeof(CommunicatorOptions), float(deadline), float(setup), float(prepare), 0, 0, text(transport, "the transport"),
+        text(host_address, "`host_address`"), text(host_model, "`host_model`"), min(unsigned(hosts, "`hosts`"), (1 << 31) - 1))
+
+
+def _address_towards(name: str) -> Optional[str]:
+    """Of the interface by which this host reaches another one; None where that is not known."""
+    try:
+        family, kind, protocol, _, address = socket.getaddrinfo(name, 9, type=socket.SOCK_DGRAM)[0]
+        with socket.socket(family, kind, protocol) as probe:
+            probe.connect(address)  # sends nothing
+            return probe.getsockname()[0]
+    except OSError:
+        return None
 
 
 def _reduction(op: Any) -> str:
@@ -73,6 +90,11 @@ class Communicator:
     """This process's rank of a group. `deadline` is how long the waits of one call may last together, `setup` how long
     making the group may wait for other ranks, `prepare` how long a call of a new size may (seconds).
 
+    Ranks may be on several hosts, which are found by themselves. With `hosts` above 0 the ranks of one machine play so many,
+    which share no memory. `transport` is what carries data between hosts (`loopback`, `tcp`, `mpi`), `host_address` the
+    number of an interface of this host, and `host_model` four numbers by which plans are chosen, else measured
+    (docs/processes.md). All but the address are the same on all ranks.
+
     Calls on arrays of the host return when the result is there. Those on tensors of a GPU put the work into PyTorch's
     current stream and return; they can be captured in CUDA graphs. When a rank dies, fails or calls something else, the
     others get a heddle.Error that names it, and the group has failed for good."""
@@ -87,33 +109,37 @@ class Communicator:
         described = self.info
         self.rank: int = described["rank"]
         self.size: int = described["size"]
+        self.hosts: int = described.get("hosts", 1)
 
     # ---- Making one: collective, every process does it ----
 
     @classmethod
     def connect(cls, address: str, rank: int = -1, size: int = 0, *, device: Union[None, str, Device] = None,
-                secret: Optional[str] = None, deadline: float = 30, setup: float = 30, prepare: float = 0) -> "Communicator":
+                secret: Optional[str] = None, deadline: float = 30, setup: float = 30, prepare: float = 0, hosts: int = 0,
+                transport: Optional[str] = None, host_address: Optional[str] = None,
+                host_model: Optional[str] = None) -> "Communicator":
         """Over an address: `unix:PATH`, `unix:@NAME`, `tcp:ADDRESS:PORT`, or `env`. `device` is a name; `cuda` and `host`
         stand for the one of the local rank."""
         lib, own = library(), _open(device, rank)
-        options = _options(deadline, setup, prepare)
+        options = _options(deadline, setup, prepare, hosts, transport, host_address, host_model)
         handle = lib.new(lib.communicator_connect, own._handle, c_text(address, "the address"), rank, size,
                          None if secret is None else c_text(secret, "the secret"), ctypes.byref(options))
         return cls(handle, own)
 
     @classmethod
-    def env(cls, *, device: Union[None, str, Device] = None, deadline: float = 30, setup: float = 30,
-            prepare: float = 0) -> "Communicator":
-        """As the launcher says: torchrun, Slurm."""
-        return cls.connect("env", device=device, deadline=deadline, setup=setup, prepare=prepare)
+    def env(cls, *, device: Union[None, str, Device] = None, **options: Any) -> "Communicator":
+        """As the launcher says: torchrun, Slurm. `options` are those of `connect`."""
+        return cls.connect("env", device=device, **options)
 
     @classmethod
     def from_callback(cls, rank: int, size: int, all_gather: AllGather, *, device: Union[None, str, Device] = None,
-                      deadline: float = 30, setup: float = 30, prepare: float = 0) -> "Communicator":
+                      deadline: float = 30, setup: float = 30, prepare: float = 0, hosts: int = 0,
+                      transport: Optional[str] = None, host_address: Optional[str] = None,
+                      host_model: Optional[str] = None) -> "Communicator":
         """`all_gather(mine, seconds)` gives the bytes of every rank, by rank, all as long as `mine`. It is called while the
         communicator is made only."""
         lib, own = library(), _open(device, rank)
-        options = _options(deadline, setup, prepare)
+        options = _options(deadline, setup, prepare, hosts, transport, host_address, host_model)
         raised: List[BaseException] = []
 
         def gather(mine: int, everything: int, nbytes: int, seconds: float, _user: Any) -> int:
@@ -139,10 +165,9 @@ class Communicator:
         return cls(handle, own)
 
     @classmethod
-    def from_torch(cls, group: Any = None, *, device: Union[None, str, Device] = None, deadline: float = 30,
-                   setup: float = 30, prepare: float = 0) -> "Communicator":
-        """The ranks of a group of torch.distributed, whose processes are on one host. `device`: the current GPU where
-        PyTorch has one, else the host."""
+    def from_torch(cls, group: Any = None, *, device: Union[None, str, Device] = None, **options: Any) -> "Communicator":
+        """The ranks of a group of torch.distributed. `device`: the current GPU where PyTorch has one, else the host.
+        `options` are those of `from_callback`; `host_address` is that of the way to MASTER_ADDR unless it is given."""
         import torch
         import torch.distributed as dist
         rank, size = dist.get_rank(group), dist.get_world_size(group)
@@ -154,17 +179,19 @@ class Communicator:
             dist.all_gather_object(texts, mine, group=group)
             return texts
 
-        return cls.from_callback(rank, size, gather, device=device, deadline=deadline, setup=setup, prepare=prepare)
+        master = os.environ.get("MASTER_ADDR")
+        if master and options.get("host_address") is None and not os.environ.get("HEDDLE_HOST_ADDRESS"):
+            options["host_address"] = _address_towards(master)
+        return cls.from_callback(rank, size, gather, device=device, **options)
 
     @classmethod
-    def from_mpi(cls, comm: Any = None, *, device: Union[None, str, Device] = None, deadline: float = 30, setup: float = 30,
-                 prepare: float = 0) -> "Communicator":
-        """The ranks of a communicator of mpi4py; COMM_WORLD when it is None."""
+    def from_mpi(cls, comm: Any = None, *, device: Union[None, str, Device] = None, **options: Any) -> "Communicator":
+        """The ranks of a communicator of mpi4py; COMM_WORLD when it is None. `options` are those of `from_callback`."""
         if comm is None:
             from mpi4py import MPI
             comm = MPI.COMM_WORLD
         return cls.from_callback(comm.Get_rank(), comm.Get_size(), lambda mine, _seconds: comm.allgather(mine),
-                                 device=device, deadline=deadline, setup=setup, prepare=prepare)
+                                 device=device, **options)
 
     # ---- Collectives ----
 
@@ -276,7 +303,8 @@ class Communicator:
 
     @property
     def info(self) -> Dict[str, Any]:
-        """rank, size, device, target, computeUnits, sharing, members (rank, device, process)."""
+        """rank, size, device, target, computeUnits, sharing, members (rank, device, process); of several hosts also hosts,
+        ranksPerHost, transport, hostModel."""
         lib = library()
         return json.loads(lib.text(lib.communicator_describe, self._open_handle()))
 
@@ -510,7 +538,7 @@ class CustomAllreduce:
         if name is not None and name.startswith("cpu"):
             name = None
         try:
-            self._communicator = Communicator.from_torch(group, device=name)
+            self._communicator = Communicator.from_torch(group, device=name, hosts=1)
         except Error as problem:
             self.reason = problem.message
             return

@@ -202,6 +202,85 @@ def fused_norm(rank, size, address):
         return texts
 
 
+FIXED = {"hosts": 2, "host_model": "10,3000,50,1000"}  # measured times would choose other plans on other days
+
+
+def fold(parts):
+    """In the order of the parts, in f32, rounded to their type at the end."""
+    total = parts[0].astype("f4")
+    for part in parts[1:]:
+        total = total + part.astype("f4")
+    return total.astype(parts[0].dtype)
+
+
+def between_hosts(rank, size, address):
+    random = numpy.random.default_rng(3)
+    said = []
+    for dtype in ("f4", "f2"):
+        x = (random.standard_normal((size, 3000)) * 2.0 ** random.integers(-6, 6, (size, 3000))).astype(dtype)
+        total = fold([fold(x[:2]), fold(x[2:])])
+        assert (total != fold(x)).any()  # another order has other bits
+        for transport in ("loopback", "tcp"):
+            # Over TCP as mpi4py's communicator brings ranks together.
+            store = transport == "tcp" and _Store(rank, size, f"{address}-{dtype}", *_connection())
+            group = Communicator.from_mpi(_Comm(store), transport=transport, **FIXED) if store else \
+                Communicator.connect(f"{address}-{dtype}-{transport}", rank, size, transport=transport, **FIXED)
+            with group:
+                assert group.hosts == 2 and group.info["ranksPerHost"] == 2
+                assert (group.all_reduce(x[rank]) == total).all()
+                mine = x[rank].copy()
+                assert group.all_reduce(mine, out=mine) is mine and (mine == total).all()
+                assert (group.all_gather(x[rank]) == x.reshape(-1)).all()
+                assert (group.reduce_scatter(x[rank]) == total.reshape(size, -1)[rank]).all()
+                swapped = group.all_to_all(x[rank])
+                assert (swapped == numpy.concatenate([x[r].reshape(size, -1)[rank] for r in range(size)])).all()
+                said.append((group.info["transport"], group.plan("all_reduce", 3000, x.dtype).algorithm))
+    return said
+
+
+class _Comm:
+    """What a communicator of mpi4py is to Heddle."""
+
+    def __init__(self, store):
+        self.Get_rank, self.Get_size = lambda: store.rank, lambda: store.size
+        self.allgather = store.all_gather_bytes
+
+
+def _connection():
+    from multiprocessing.connection import Client, Listener
+    return Listener, Client
+
+
+def hosts_lack(rank, size, address):
+    x, texts = numpy.ones(64, "f4"), []
+    with Communicator.connect(address, rank, size, **FIXED) as group:
+        for call in (lambda: group.broadcast(x), lambda: group.allocate_window(64), lambda: group.register(x),
+                     lambda: group.all_reduce(x, registered=True), lambda: group.all_reduce_rms_norm(x, x),
+                     lambda: group.module("HloModule m", [x]), lambda: group.all_reduce(x, algorithm="one_shot_pull")):
+            try:
+                call()
+                texts.append("no error")
+            except heddle.InputError as problem:
+                texts.append(problem.message)
+        assert (group.all_reduce(x) == size).all()  # none of these was a call
+    for wrong in ({"hosts": 9}, {"hosts": 2, "transport": "smoke"}, {"hosts": -1}):
+        try:
+            Communicator.connect(address + "-", rank, size, **wrong)
+        except heddle.InputError as problem:
+            texts.append(problem.message)
+    return texts
+
+
+def waits_for_a_killed_rank_of_another_host(rank, size, address):
+    group = Communicator.connect(address, rank, size, **FIXED)
+    array = heddle.rand(64, "f32", seed=rank)
+    group.all_reduce(array)
+    if rank == 1:
+        os.kill(os.getpid(), signal.SIGKILL)
+    while True:
+        group.all_reduce(array)
+
+
 def bad_callback(rank, size, address):
     def gather(mine, seconds):
         raise KeyError("the store is away")
@@ -304,6 +383,31 @@ class Collectives(unittest.TestCase):
             for text, words in zip(said, (r"array 1 is f32\[3, 96\], and f32\[6, 96\]", "`out` is the array itself",
                                           "takes . launches, and one", r"arrays of \[256, 256\] bytes, and .* \[252, 256\]")):
                 self.assertRegex(text, words)
+
+    @unittest.skipUnless(numpy, "NumPy is not installed")
+    def test_between_hosts(self):
+        said = [(transport, "hosts_whole") for transport in ("unix sockets", "TCP")] * 2
+        self.assertEqual(Ranks(4, between_hosts).results(), [said] * 4)
+
+    @unittest.skipUnless(numpy, "NumPy is not installed")
+    def test_what_hosts_do_not_have(self):
+        wanted = ["^broadcast is for ranks of one host, and these are on 2$", "^windows are for ranks of one host, .* 2 hosts of 2",
+                  "^windows are for", "is in no window", "^modules, and code that is fused into collectives, are for ranks of one",
+                  "^modules, ", "an all-reduce between hosts has no algorithm `one_shot_pull`", "9 hosts for 4 ranks",
+                  "no transport `smoke`", "`hosts` is -1, and an integer from 0"]
+        for said in Ranks(4, hosts_lack).results():
+            self.assertEqual(len(said), len(wanted), said)
+            for text, pattern in zip(said, wanted):
+                self.assertRegex(text, pattern)
+
+    def test_a_killed_rank_is_named_on_every_host(self):
+        ranks = Ranks(4, waits_for_a_killed_rank_of_another_host)
+        pid = ranks.processes[1].pid
+        for rank, said in enumerate(ranks.results()):
+            if rank == 1:
+                self.assertIsNone(said)
+            else:
+                self.assertRegex(said, rf"^DeviceError: rank 1 \(host:1, pid {pid}\) is gone")
 
     def test_an_exception_of_the_callback_comes_out(self):
         self.assertEqual(Ranks(1, bad_callback).results(), ["'the store is away'"])
