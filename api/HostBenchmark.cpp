@@ -51,8 +51,7 @@ std::string HostBenchmark::deviceDescription() const {
 
 HostsDescription HostBenchmark::describeHosts() const {
   const HostGroup &hosts = group->group();
-  return {hosts.layout().machines, hosts.layout().describe(), hosts.transport().description(),
-          describe(group->model())};
+  return {hosts.layout().machines, hosts.layout().describe(), hosts.carrier().description(), describe(group->model())};
 }
 
 GatherTexts HostBenchmark::gatherer() {

@@ -265,7 +265,8 @@ typedef struct {
   int32_t reserved;   /* 0 */
   /* Since version 5. Of ranks on several hosts, all but host_address the same on all ranks. Before, such ranks were
    * refused. */
-  const char *transport; /* between hosts: `loopback`, `tcp`, `mpi`; null or `automatic`: as docs/processes.md says */
+  const char
+      *transport; /* between hosts: `loopback`, `tcp`, `mpi`, `nccl`; null or `automatic`: as docs/processes.md says */
   const char *host_address; /* of TCP: the number of an interface of this host; null: HEDDLE_HOST_ADDRESS, or as the
                              * bootstrap says */
   const char *host_model;   /* `20,2000,50,1000`: microseconds and MB/s of a step within a host, then between hosts, by

@@ -99,7 +99,7 @@ void HostsGroup::describe(nlohmann::ordered_json &json) const {
   json["sharing"] = sharingName(hosts.group->node().sharing());
   json["hosts"] = layout.machines;
   json["ranksPerHost"] = layout.flat ? 0 : layout.perHost;
-  json["transport"] = members().transport().description();
+  json["transport"] = members().carrier().description();
   json["hostModel"] = heddle::describe(hosts.group->model());
   json["members"] = nlohmann::ordered_json::array();
   for (int rank = 0; rank < layout.ranks; ++rank)

@@ -9,8 +9,8 @@ namespace heddle::dropin {
 
 using Result = int;
 namespace result {
-inline constexpr Result success = 0, systemError = 2, internalError = 3, invalidUsage = 5, remoteError = 6,
-                        inProgress = 7;
+inline constexpr Result success = 0, systemError = 2, internalError = 3, invalidArgument = 4, invalidUsage = 5,
+                        remoteError = 6, inProgress = 7;
 } // namespace result
 
 namespace type { // those that are named here and in tests; Entry.cpp has a table of all

@@ -16,7 +16,7 @@ namespace heddle {
 namespace {
 
 constexpr TransportKind transports[] = {TransportKind::Automatic, TransportKind::Loopback, TransportKind::Tcp,
-                                        TransportKind::Mpi};
+                                        TransportKind::Mpi, TransportKind::Nccl};
 
 /// Equal for processes that can reach each other's unix sockets and share memory.
 std::string machineOfProcess() {
@@ -58,6 +58,8 @@ const char *transportName(TransportKind kind) {
     return "tcp";
   case TransportKind::Mpi:
     return "mpi";
+  case TransportKind::Nccl:
+    return "nccl";
   }
   return "";
 }
@@ -67,7 +69,7 @@ TransportKind parseTransport(const std::string &name) {
     if (name == transportName(kind))
       return kind;
   throw inputError(fmt::format("there is no transport `{}` between hosts", name),
-                   {"the transports are automatic, loopback, tcp, mpi"});
+                   {"the transports are automatic, loopback, tcp, mpi, nccl"});
 }
 
 HostSurvey::HostSurvey(Bootstrap &bootstrap, const HostOptions &options) {
@@ -78,7 +80,7 @@ HostSurvey::HostSurvey(Bootstrap &bootstrap, const HostOptions &options) {
   for (int rank = 0; rank < bootstrap.size(); ++rank) {
     FieldReader fields(texts[size_t(rank)], fmt::format("rank {}", rank));
     std::string machine = fields.text(128);
-    uint64_t theirs = fields.number(), transport = fields.number(uint64_t(TransportKind::Mpi));
+    uint64_t theirs = fields.number(), transport = fields.number(uint64_t(TransportKind::Nccl));
     fields.end();
     machines.insert(machine);
     if (theirs != uint64_t(std::max(0, options.hosts)) || transport != uint64_t(options.transport))
@@ -122,9 +124,11 @@ HostGroup::HostGroup(Bootstrap &bootstrap, std::shared_ptr<Device> device, const
     NodeBootstrap nodeBootstrap(*everyone, hosts);
     node = std::make_unique<ProcessGroup>(nodeBootstrap, device, seconds);
     if (survey.transport() == TransportKind::Mpi)
-      carrier = makeMpiTransport(bootstrap, seconds);
+      transport = makeMpiTransport(bootstrap, seconds);
+    else if (survey.transport() == TransportKind::Nccl)
+      onStreams = makeNcclTransport(*this, device);
     else
-      carrier = makeSocketTransport(bootstrap, hosts.rail(), survey.place(), seconds);
+      transport = makeSocketTransport(bootstrap, hosts.rail(), survey.place(), seconds);
     everyone->barrier(seconds);
   } catch (const Error &error) {
     everyone->abort(error.what());
@@ -143,7 +147,13 @@ std::vector<std::string> HostGroup::agree(const std::function<std::string()> &wo
     mine.number(uint64_t(error.kind)).text(std::string(error.what()).substr(0, Neighbours::mostBytes / 2));
   }
   std::vector<std::string> texts;
-  std::vector<Neighbours::Message> messages = everyone->exchange(mine.bytes, {}, seconds);
+  std::vector<Neighbours::Message> messages;
+  try {
+    messages = everyone->exchange(mine.bytes, {}, seconds);
+  } catch (const Error &) {
+    if (!failure) // what this rank knows of its own says more
+      throw;
+  }
   if (failure)
     throw *failure;
   for (int rank = 0; rank < ranks(); ++rank) {

@@ -3,15 +3,16 @@
 // between any two ranks by which deaths, aborts and short messages go, and a transport between hosts for data.
 #pragma once
 #include "runtime/ProcessGroup.h"
+#include "runtime/StreamTransport.h"
 #include "runtime/processes/HostLayout.h"
 #include "runtime/processes/Transport.h"
 
 namespace heddle {
 
 /// What carries data between hosts. Automatic: TCP, or unix sockets where all hosts are one machine; MPI for ranks that
-/// MPI has brought together.
-enum class TransportKind { Automatic, Loopback, Tcp, Mpi };
-const char *transportName(TransportKind kind); ///< `automatic`, `loopback`, `tcp`, `mpi`
+/// MPI has brought together. Nccl: NCCL or RCCL, between the memories of GPUs.
+enum class TransportKind { Automatic, Loopback, Tcp, Mpi, Nccl };
+const char *transportName(TransportKind kind); ///< `automatic`, `loopback`, `tcp`, `mpi`, `nccl`
 /// Throws Error{Input} naming them.
 TransportKind parseTransport(const std::string &name);
 
@@ -49,7 +50,11 @@ public:
   int rank() const { return hosts.own; }
   int ranks() const { return hosts.ranks; }
   Neighbours &all() const { return *everyone; }
-  Transport &transport() const { return *carrier; }
+  const Carrier &carrier() const { return onStreams ? static_cast<Carrier &>(*onStreams) : *transport; }
+  Carrier &carrier() { return onStreams ? static_cast<Carrier &>(*onStreams) : *transport; }
+  /// One of both is null.
+  Transport *bytes() const { return transport.get(); }
+  StreamTransport *streams() const { return onStreams.get(); }
   const std::string &deviceName(int rank) const { return devices[size_t(rank)]; }
   double stepSeconds() const { return seconds; }
   void setStepSeconds(double value) { seconds = value; } ///< the same on all ranks, while none is in a step
@@ -65,7 +70,8 @@ private:
   double seconds;
   std::unique_ptr<Neighbours> everyone;
   std::unique_ptr<ProcessGroup> node;
-  std::unique_ptr<Transport> carrier;
+  std::unique_ptr<Transport> transport;
+  std::unique_ptr<StreamTransport> onStreams;
   std::vector<std::string> devices;
 };
 

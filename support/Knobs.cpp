@@ -67,6 +67,7 @@ constexpr const char *seedForm = "an integer from 0 to 2^64-1";
 constexpr const char *checksForm = "all, none, or checks with + or - before each, as all,-uninitialised";
 constexpr const char *cudaDefault = "libcuda.so.1";
 constexpr const char *ncclDefault = "libnccl.so.2";
+constexpr const char *rcclDefault = "librccl.so.1"; // the same functions, for AMD's GPUs
 
 template <typename T>
 std::optional<T> wholeNumber(std::string_view text) {
@@ -259,8 +260,12 @@ std::string hipLibrary() {
   return environmentText(hipName).value_or(hipLibraryDefault);
 }
 
-std::string ncclLibrary() {
-  return environmentText(ncclName).value_or(ncclDefault);
+std::string ncclLibrary(bool isAmd) {
+  return environmentText(ncclName).value_or(isAmd ? rcclDefault : ncclDefault);
+}
+
+std::string ncclDevice() {
+  return environmentText(ncclDeviceName).value_or("cuda");
 }
 
 std::string mpiLibrary() {
@@ -329,10 +334,14 @@ std::vector<Knob> listKnobs() {
       describeKnob(ncclDeadlineName, ncclDeadlineForm, "1800",
                    "of libheddle_nccl.so: how long a collective may wait for other ranks",
                    [] { requireNumber<double>(ncclDeadlineName, ncclDeadlineForm, 0.001, 1e6); }),
-      describeKnob(ncclDeviceName, ncclDeviceForm, "cuda", "of libheddle_nccl.so: where the ranks' memory is",
+      describeKnob(ncclDeviceName, ncclDeviceForm, "cuda",
+                   "of libheddle_nccl.so and `--transport nccl`: where the ranks' memory is",
                    [] { requireWord(ncclDeviceName, ncclDeviceForm, {"cuda", "host"}); }),
-      describeKnob(ncclName, libraryForm, ncclDefault,
-                   "NCCL's library, for `heddle bench --peer nccl` and libheddle_nccl.so", [] { ncclLibrary(); }),
+      describeKnob(
+          ncclName, libraryForm, ncclDefault,
+          "NCCL's library, for `heddle bench --peer nccl`, `--transport nccl` (there of AMD's GPUs librccl.so.1) and "
+          "libheddle_nccl.so",
+          [] { ncclLibrary(); }),
       describeKnob(ncclLogName, ncclLogForm, "off",
                    "of libheddle_nccl.so: a line on standard error for each call, with who made it",
                    [] { requireWord(ncclLogName, ncclLogForm, {"off", "calls"}); }),

@@ -42,12 +42,13 @@ std::string simulationChecks();    ///< HEDDLE_SIM_CHECKS, likewise
 std::string reproducerDirectory(); ///< HEDDLE_REPRODUCER_DIR
 inline constexpr int maxDevicesPerGpu = 8;
 inline constexpr const char *hipLibraryDefault = "libamdhip64.so"; ///< also with the versions 7 and 6
-int devicesPerGpu();            ///< HEDDLE_DEVICES_PER_GPU: devices that each GPU stands for, 1 to maxDevicesPerGpu
-std::string hipLibrary();       ///< HEDDLE_HIP_LIBRARY: name or path of the HIP runtime
-std::string cudaLibrary();      ///< HEDDLE_CUDA_LIBRARY: name or path of the CUDA driver
-bool cudaDependentLaunch();     ///< HEDDLE_CUDA_DEPENDENT_LAUNCH; read when a module is loaded
-std::string ncclLibrary();      ///< HEDDLE_NCCL_LIBRARY: name or path of NCCL
-std::string mpiLibrary();       ///< HEDDLE_MPI_LIBRARY: name or path of MPI; empty: whichever is found
+int devicesPerGpu();        ///< HEDDLE_DEVICES_PER_GPU: devices that each GPU stands for, 1 to maxDevicesPerGpu
+std::string hipLibrary();   ///< HEDDLE_HIP_LIBRARY: name or path of the HIP runtime
+std::string cudaLibrary();  ///< HEDDLE_CUDA_LIBRARY: name or path of the CUDA driver
+bool cudaDependentLaunch(); ///< HEDDLE_CUDA_DEPENDENT_LAUNCH; read when a module is loaded
+std::string ncclLibrary(bool isAmd = false); ///< HEDDLE_NCCL_LIBRARY: name or path of NCCL, or of RCCL
+std::string ncclDevice();                    ///< HEDDLE_NCCL_DEVICE: cuda, or host for tests
+std::string mpiLibrary();                    ///< HEDDLE_MPI_LIBRARY: name or path of MPI; empty: whichever is found
 double mpiExitSeconds();        ///< HEDDLE_MPI_EXIT_TIMEOUT: of the wait for other ranks before MPI_Finalize
 std::string hostAddress();      ///< HEDDLE_HOST_ADDRESS: of the interface that ranks of other hosts connect to
 std::string sharedSecret();     ///< HEDDLE_SECRET: what the processes of a group know; empty for none

@@ -29,6 +29,7 @@ TEST(Knobs, Defaults) {
   EXPECT_EQ(simulationSchedule(), "run-to-block");
   EXPECT_EQ(simulationSeed(), 0u);
   EXPECT_EQ(simulationChecks(), "none");
+  EXPECT_EQ(ncclLibrary(/*isAmd=*/true), "librccl.so.1");
   for (const Knob &knob : listKnobs()) {
     EXPECT_EQ(knob.origin, Knob::Origin::Default) << knob.name;
     EXPECT_EQ(knob.value, knob.defaultValue) << knob.name;
@@ -64,6 +65,8 @@ TEST(Knobs, Values) {
   EXPECT_EQ(hipLibrary(), "/opt/libamdhip64.so");
   EXPECT_FALSE(cudaDependentLaunch());
   EXPECT_EQ(ncclLibrary(), "/opt/libnccl.so");
+  EXPECT_EQ(ncclLibrary(/*isAmd=*/true), "/opt/libnccl.so");
+  EXPECT_EQ(ncclDevice(), "host");
   EXPECT_EQ(cacheDirectory(), "/cache");
   EXPECT_EQ(tuningDatabase(), "/tuned.sqlite");
   EXPECT_EQ(mpiLibrary(), "/opt/libmpi.so");

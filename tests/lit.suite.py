@@ -30,6 +30,7 @@ config.environment["UBSAN_OPTIONS"] = "print_stacktrace=1"
 config.substitutions.append(("%fake_cuda", os.path.join(config.heddle_binary_dir, "test", "fake-cuda.so")))
 config.substitutions.append(("%fake_hip", os.path.join(config.heddle_binary_dir, "test", "libamdhip64.so")))
 config.substitutions.append(("%fake_nccl", os.path.join(config.heddle_binary_dir, "test", "fake-nccl.so")))
+config.substitutions.append(("%processes_nccl", os.path.join(config.heddle_binary_dir, "test", "nccl", "libnccl.so.2")))
 # Open MPI refuses to run as root, as tests of containers do, unless it is told twice.
 config.substitutions.append(("%as_mpi_root", "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"))
 config.substitutions.append(("%corpus", os.path.join(config.heddle_source_dir, "tests", "corpus")))

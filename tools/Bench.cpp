@@ -50,7 +50,7 @@ whether its result is right; what fusion saves in HLO modules
   --registered              of processes of one host: register the buffers as windows, so that large sizes go direct, as
                             in one process; default off, as buffers of most programs are
   --hosts M                 of processes on one machine: as many groups of them play hosts, which share no memory
-  --transport NAME          between hosts: loopback (unix sockets), tcp or mpi; default what fits
+  --transport NAME          between hosts: loopback (unix sockets), tcp, mpi, or of GPUs nccl; default what fits
   --host-model A,B,C,D      microseconds and MB/s of a step within a host, then between hosts; default measured
   --chunks N                of an all-reduce between hosts; --algorithm: hosts_whole, hosts_shards, hosts_pieces
   --device NAME             whose devices: host (the default), cuda, hip, sim:gfx942 or sim:gfx950

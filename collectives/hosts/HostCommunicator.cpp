@@ -65,11 +65,21 @@ void HostCommunicator::State::othersChanged() {
   if (!error)
     return;
   failed = true;
-  group->transport().end(error->what());
-  try {
-    node->abort(error->what());
-  } catch (const std::exception &) { // its waits end at their deadlines
-  }
+  group->carrier().end(error->what());
+  if (ending.valid())
+    return;
+  // On a thread that may call the device: a function of a stream may not.
+  ending = std::async(std::launch::async, [this, reason = std::string(error->what())] {
+    try {
+      node->abort(reason);
+    } catch (const std::exception &) { // its waits end at their deadlines
+    }
+  });
+}
+
+int HostCommunicator::State::reservedUnits() const {
+  constexpr int ofNccl = 32; // its blocks take a unit's registers whole
+  return std::max(options.reservedUnits, group->streams() ? ofNccl : 0);
 }
 
 HostCommunicator::HostCommunicator(std::unique_ptr<HostGroup> group, Options options)
@@ -81,7 +91,9 @@ HostCommunicator::~HostCommunicator() = default;
 
 HostCommunicator::State::~State() {
   group->all().onChange({});
-  group->transport().end("this rank has left the group");
+  group->carrier().end("this rank has left the group");
+  if (ending.valid())
+    ending.wait();
   rail.reset();
   node.reset();
 }
@@ -109,29 +121,44 @@ void HostCommunicator::setStepSeconds(double value) {
   state->nodeProcesses->setStepSeconds(value);
 }
 
+/// Microseconds of an exchange of `bytes` with each rank of the rail.
+double HostCommunicator::State::measuredExchange(size_t bytes) {
+  using Clock = std::chrono::steady_clock;
+  std::vector<char> out(bytes), in(bytes * size_t(layout.hosts));
+  Buffer sent, received;
+  std::vector<Move> outs, ins;
+  if (group->streams()) {
+    sent = device->allocate(out.size(), "sent");
+    received = device->allocate(in.size(), "received");
+  }
+  std::vector<Transport::Part> bytesOut, bytesIn;
+  for (int host = 0; host < layout.hosts; ++host)
+    if (int rank = layout.rankOf(host, layout.local()); host != layout.host()) {
+      outs.push_back({host, sent.address(), bytes});
+      ins.push_back({host, received.address() + size_t(host) * bytes, bytes});
+      bytesOut.push_back({rank, out.data(), bytes});
+      bytesIn.push_back({rank, in.data() + size_t(host) * bytes, bytes});
+    }
+  auto start = Clock::now();
+  if (group->streams()) {
+    exchangeOnStream(outs, ins, bytes);
+    rail->synchronize();
+  } else {
+    group->bytes()->exchange(bytesOut, bytesIn, bytes, options.deadlineSeconds);
+  }
+  return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
+}
+
 /// A few exchanges, since tests and slow transports make few calls. The slowest rank's count.
 HostModel HostCommunicator::State::measure() {
-  using Clock = std::chrono::steady_clock;
   HostModel measured;
   measured.node = nodeLine(*device);
   constexpr size_t large = 256 << 10;
   int others = layout.hosts - 1;
-  std::vector<char> out(large), in(large * size_t(others));
-  auto timeOf = [&](size_t bytes) {
-    std::vector<Transport::Part> outs, ins;
-    for (int host = 0; host < layout.hosts; ++host)
-      if (int rank = layout.rankOf(host, layout.local()); host != layout.host()) {
-        outs.push_back({rank, out.data(), bytes});
-        ins.push_back({rank, in.data() + large * ins.size(), bytes});
-      }
-    auto start = Clock::now();
-    group->transport().exchange(outs, ins, bytes, options.deadlineSeconds);
-    return std::chrono::duration<double, std::micro>(Clock::now() - start).count();
-  };
   double times[2] = {};
   for (std::string &text : group->agree([&] {
-         timeOf(8);
-         double small = std::min(timeOf(8), timeOf(8)), big = timeOf(large);
+         measuredExchange(8);
+         double small = std::min(measuredExchange(8), measuredExchange(8)), big = measuredExchange(large);
          return fmt::format("{} {}", uint64_t(small * 1e3), uint64_t(std::max(1.0, big - small) * 1e3));
        })) {
     unsigned long long small = 0, more = 0;
@@ -147,7 +174,7 @@ HostModel HostCommunicator::State::measure() {
 //===-- Operations -----------------------------------------------------------------------------------------------===//
 
 void HostCommunicator::check(const HostPlan &plan) const {
-  const Transport &transport = state->group->transport();
+  const Carrier &transport = state->group->carrier();
   if (uint64_t part = largestPartBytes(plan); part > transport.mostBytes())
     throw inputError(fmt::format("{} sends parts of {} bytes between hosts, {} takes at most {}",
                                  describe(plan.collective), part, transport.description(), transport.mostBytes()),
@@ -213,11 +240,10 @@ void HostCommunicator::State::checkNode() const {
                                      group->deviceName(number)));
 }
 
-void HostCommunicator::State::runExchange(const std::vector<Transport::Part> &out,
-                                          const std::vector<Transport::Part> &in, uint64_t what) {
+/// Makes known what fails in an exchange: who was the first counts.
+void HostCommunicator::State::guardExchange(const std::function<void()> &work) {
   try {
-    checkNode();
-    group->transport().exchange(out, in, what, options.deadlineSeconds + graceSeconds);
+    work();
   } catch (const Error &error) {
     failed = ownFailed = true;
     // A connection that closed may be heard of here before it is by the thread that knows who has ended.
@@ -233,8 +259,24 @@ void HostCommunicator::State::runExchange(const std::vector<Transport::Part> &ou
   }
 }
 
+void HostCommunicator::State::exchangeOnStream(const std::vector<Move> &out, const std::vector<Move> &in,
+                                               uint64_t what) {
+  StreamTransport::Exchange exchange;
+  for (auto [moves, parts] : {std::pair(&out, &exchange.out), std::pair(&in, &exchange.in)})
+    for (const Move &move : *moves)
+      parts->push_back({layout.rankOf(move.host, layout.local()), move.address, move.bytes});
+  exchange.what = what;
+  exchange.seconds = options.deadlineSeconds + graceSeconds;
+  exchange.status = node->errorAddress(layout.local()) + offsetof(PeerError, state);
+  exchange.guard = [this](const std::function<void()> &work) { guardExchange(work); };
+  exchange.check = [this] { checkNode(); };
+  group->streams()->exchange(*rail, exchange);
+}
+
 void HostCommunicator::State::exchange(const std::vector<Move> &out, const std::vector<Move> &in, uint64_t what) {
   rail->copyToHost(&nodeError, node->errorAddress(layout.local()), sizeof nodeError);
+  if (group->streams())
+    return exchangeOnStream(out, in, what);
   std::vector<Transport::Part> outs, ins;
   auto staged = std::make_shared<std::vector<std::unique_ptr<char[]>>>(); // for devices with memory of their own
   auto partOf = [&](const Move &move) {
@@ -250,7 +292,12 @@ void HostCommunicator::State::exchange(const std::vector<Move> &out, const std::
   }
   for (const Move &move : in)
     ins.push_back(partOf(move));
-  rail->hostFunction([this, outs, ins, what] { runExchange(outs, ins, what); });
+  rail->hostFunction([this, outs, ins, what] {
+    guardExchange([&] {
+      checkNode();
+      group->bytes()->exchange(outs, ins, what, options.deadlineSeconds + graceSeconds);
+    });
+  });
   for (size_t i = 0; i < in.size() && !isHost; ++i)
     rail->copyToDevice(in[i].address, ins[i].data, in[i].bytes);
   if (!isHost)
@@ -362,7 +409,7 @@ void HostCommunicator::leave() {
   if (!state->isIdleWithin(2))
     return abort("it left the group while work of its was not done");
   state->hasLeft = true;
-  state->group->transport().leave();
+  state->group->carrier().leave();
   state->node->leave();
   all.leave();
 }

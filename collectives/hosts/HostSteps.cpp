@@ -26,7 +26,7 @@ Collective nodeCollective(const HostPlan &plan, CollectiveKind kind, int64_t inn
 Plan planOfNode(const State &state, const HostPlan &plan, CollectiveKind kind, int64_t inner) {
   PlanOptions options;
   options.computeUnits = state.node->computeUnits();
-  return makePlanBeside(state.options.reservedUnits, nodeCollective(plan, kind, inner), state.device->chip(), options);
+  return makePlanBeside(state.reservedUnits(), nodeCollective(plan, kind, inner), state.device->chip(), options);
 }
 
 /// Null for one rank, which has nothing to do.

@@ -8,6 +8,7 @@
 #include "runtime/HostGroup.h"
 #include "runtime/ProcessGroup.h"
 #include <atomic>
+#include <future>
 
 namespace heddle {
 
@@ -22,6 +23,7 @@ struct HostCommunicator::State {
   };
   /// Puts an exchange into the stream `rail`.
   void exchange(const std::vector<Move> &out, const std::vector<Move> &in, uint64_t what);
+  int reservedUnits() const; ///< which kernels of the transport find free
   Stream &nodeStream() { return node->stream(layout.local()); }
   void requireGoing();
   [[noreturn]] void throwFirst(const Error &error);
@@ -52,8 +54,11 @@ struct HostCommunicator::State {
 private:
   void agreeOnModel() const;
   void othersChanged();
+  double measuredExchange(size_t bytes);
   void checkNode() const;
-  void runExchange(const std::vector<Transport::Part> &out, const std::vector<Transport::Part> &in, uint64_t what);
+  void guardExchange(const std::function<void()> &work);
+  void exchangeOnStream(const std::vector<Move> &out, const std::vector<Move> &in, uint64_t what);
+  std::future<void> ending; ///< ends the waits of kernels, once
 };
 
 class HostCommunicator::Operation {

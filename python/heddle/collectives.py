@@ -91,8 +91,8 @@ class Communicator:
     making the group may wait for other ranks, `prepare` how long a call of a new size may (seconds).
 
     Ranks may be on several hosts, which are found by themselves. With `hosts` above 0 the ranks of one machine play so many,
-    which share no memory. `transport` is what carries data between hosts (`loopback`, `tcp`, `mpi`), `host_address` the
-    number of an interface of this host, and `host_model` four numbers by which plans are chosen, else measured
+    which share no memory. `transport` is what carries data between hosts (`loopback`, `tcp`, `mpi`, `nccl`), `host_address`
+    the number of an interface of this host, and `host_model` four numbers by which plans are chosen, else measured
     (docs/processes.md). All but the address are the same on all ranks.
 
     Calls on arrays of the host return when the result is there. Those on tensors of a GPU put the work into PyTorch's

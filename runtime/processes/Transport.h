@@ -10,26 +10,31 @@
 
 namespace heddle {
 
-class Transport {
+class Carrier {
 public:
-  struct Part {
-    int rank;   ///< the other one
-    void *data; ///< in this process's memory
-    size_t bytes;
-  };
-  virtual ~Transport() = default;
-  /// Sends `out` and receives `in`; at most one part each for a rank. Returns when all of it has arrived and `out` may
-  /// be written again. Of two ranks one sends what the other receives, in the same order of calls; `what` is a number
-  /// that has to be equal on both sides: what is exchanged. One thread at a time. Throws Error{Environment} naming the
-  /// ranks that did not take part until the deadline, are gone, or exchange something else, and the reason of `end`.
-  /// After an error it has failed for good.
-  virtual void exchange(const std::vector<Part> &out, const std::vector<Part> &in, uint64_t what, double seconds) = 0;
+  virtual ~Carrier() = default;
   /// From any thread: an exchange that runs, and every later one, throws the reason.
   virtual void end(const std::string &reason) = 0;
   /// This rank exchanges nothing more: those that wait for it hear of it, where the transport can tell them.
   virtual void leave() {}
   virtual std::string description() const = 0;          ///< for people: `unix sockets`
   virtual size_t mostBytes() const { return SIZE_MAX; } ///< of one part
+};
+
+/// Between memory of processes.
+class Transport : public Carrier {
+public:
+  struct Part {
+    int rank;   ///< the other one
+    void *data; ///< in this process's memory
+    size_t bytes;
+  };
+  /// Sends `out` and receives `in`; at most one part each for a rank. Returns when all of it has arrived and `out` may
+  /// be written again. Of two ranks one sends what the other receives, in the same order of calls; `what` is a number
+  /// that has to be equal on both sides: what is exchanged. One thread at a time. Throws Error{Environment} naming the
+  /// ranks that did not take part until the deadline, are gone, or exchange something else, and the reason of `end`.
+  /// After an error it has failed for good.
+  virtual void exchange(const std::vector<Part> &out, const std::vector<Part> &in, uint64_t what, double seconds) = 0;
 };
 
 /// What comes before the bytes of a part.

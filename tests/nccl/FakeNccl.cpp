@@ -2,8 +2,11 @@
 // A libnccl.so.2 for real processes without a GPU: its ranks share a file that all map, and every collective is done
 // when its call, or the end of its group, returns. Memory of devices is memory of the host, as with the fake libcuda.
 // It reduces f32 and i32. Waits end after 30 seconds, and when the communicator is aborted. A call with the handle of a
-// communicator that has ended ends the process with 99. FAKE_NCCL_SILENT: all-gathers on streams of the fake libcuda
-// never end, as if other ranks did not come. fakeNcclCount says how often a function was called.
+// communicator that has ended ends the process with 99. fakeNcclCount says how often a function was called.
+//
+// Without blocking, groups of sends and receives run on threads, and are in progress until all has been moved.
+// FAKE_NCCL_SILENT: on streams of the fake libcuda all-gathers never end, as if other ranks did not come, and such
+// groups when the communicator is aborted. FAKE_NCCL_FAIL=symbol:N: its call N is a system error.
 #include "nccl/Nccl.h"
 #include "tests/fake_cuda/FakeCuda.h"
 #include <algorithm>
@@ -33,10 +36,11 @@ namespace {
 constexpr int mostRanks = 16;
 constexpr size_t slotBytes = size_t(1) << 20;
 
-/// A message of one rank to another.
+/// A message of one rank to another, or a piece of one.
 struct Mail {
   std::atomic<int> isFull;
-  char bytes[4092];
+  uint32_t size;
+  char bytes[4088];
 };
 
 /// The begin of the file; the slots follow.
@@ -56,8 +60,10 @@ struct CommHandle {
   Rendezvous *rendezvous;
   int splits = 0;
   bool blocks = true;
-  std::atomic<int> questions = 0; ///< until a call is no longer in progress
-  std::atomic<int> users = 0;     ///< threads in a call
+  std::atomic<int> questions = 0;  ///< until a call is no longer in progress
+  std::atomic<int> users = 0;      ///< threads in a call
+  std::atomic<int> running = 0;    ///< groups of sends and receives
+  std::atomic<Result> outcome = 0; ///< of those
   std::atomic<bool> isAborted = false, isOver = false;
   char *slot(int of) const { return reinterpret_cast<char *>(rendezvous) + rendezvousBytes + size_t(of) * slotBytes; }
 };
@@ -72,7 +78,16 @@ int countCall(const std::string &symbol, int by = 1) {
   std::lock_guard lock(*mutex);
   return (*all)[symbol] += by;
 }
+/// A send or a receive of a communicator that does not block.
+struct Transfer {
+  Comm comm;
+  Stream stream;
+  bool sends;
+  int peer;
+  std::function<Result()> work;
+};
 struct GroupState {
+  std::vector<Transfer> transfers;
   int depth = 0;
   std::vector<std::function<Result()>> calls;
   std::vector<Comm> comms; ///< of the calls
@@ -120,7 +135,7 @@ bool barrier(Comm comm) {
   return waitUntil([&] { return comm->isAborted || rendezvous.generation != generation; }) && !comm->isAborted;
 }
 
-Result join(Comm *place, const std::string &token, int rank, int ranks) {
+Result join(Comm *place, const std::string &token, int rank, int ranks, bool waits = true) {
   const char *folder = std::getenv("TMPDIR");
   std::string path = std::string(folder ? folder : "/tmp") + "/fake-nccl-" + token;
   size_t bytes = rendezvousBytes + size_t(ranks) * slotBytes;
@@ -135,7 +150,8 @@ Result join(Comm *place, const std::string &token, int rank, int ranks) {
   *place = new CommHandle{rank, ranks, token, static_cast<Rendezvous *>(memory)};
   if (++(*place)->rendezvous->come == ranks)
     ::unlink(path.c_str());
-  return waitUntil([&] { return (*place)->rendezvous->come >= ranks; }) ? result::success : result::systemError;
+  return !waits || waitUntil([&] { return (*place)->rendezvous->come >= ranks; }) ? result::success
+                                                                                  : result::systemError;
 }
 
 size_t bytesOf(int type) {
@@ -180,9 +196,17 @@ Result finish(Comm comm, Result done) {
   return result::inProgress;
 }
 
+/// Counts the call; whether FAKE_NCCL_FAIL says that it fails.
+bool fails(const char *symbol) {
+  int number = countCall(symbol);
+  const char *text = std::getenv("FAKE_NCCL_FAIL");
+  return text && std::string(text) == std::string(symbol) + ":" + std::to_string(number);
+}
+
 /// Runs now, or at the end of the group.
 Result enter(const char *symbol, Comm comm, std::function<Result()> work) {
-  countCall(symbol);
+  if (fails(symbol))
+    return result::systemError;
   Use use(comm);
   if (group.depth == 0)
     return finish(comm, work());
@@ -193,15 +217,16 @@ Result enter(const char *symbol, Comm comm, std::function<Result()> work) {
 
 /// One that makes a communicator.
 Result enter(const char *symbol, std::function<Result()> work) {
-  countCall(symbol);
+  if (fails(symbol))
+    return result::systemError;
   if (group.depth == 0)
     return work();
   group.calls.push_back(std::move(work));
   return result::success;
 }
 
-/// Puts work into a stream of the fake libcuda that never ends.
-bool isSilent(Stream stream) {
+/// Puts work into a stream of the fake libcuda that runs when a thread waits for it; false where there is none.
+bool putIntoStream(Stream stream, void (*work)(void *), void *data) {
   const char *path = std::getenv("HEDDLE_CUDA_LIBRARY");
   void *library = stream && std::getenv("FAKE_NCCL_SILENT") && path ? ::dlopen(path, RTLD_NOW) : nullptr;
   if (!library)
@@ -209,14 +234,75 @@ bool isSilent(Stream stream) {
   auto *control = reinterpret_cast<heddle::FakeCuda *(*)()>(::dlsym(library, "fakeCuda"))();
   auto *launch = reinterpret_cast<int (*)(Stream, void (*)(void *), void *)>(::dlsym(library, "cuLaunchHostFunc"));
   control->hold = true;
-  launch(
+  launch(stream, work, data);
+  return true;
+}
+
+/// Work that never ends.
+bool isSilent(Stream stream) {
+  return putIntoStream(
       stream,
       [](void *) {
         for (;;)
           ::pause();
       },
       nullptr);
-  return true;
+}
+
+/// Moves all pieces of a message.
+Result transfer(Comm comm, bool sends, int peer, char *data, size_t size) {
+  Mail &mail = sends ? comm->rendezvous->mail[comm->rank][peer] : comm->rendezvous->mail[peer][comm->rank];
+  for (size_t at = 0; at < size; at += sizeof mail.bytes) {
+    auto piece = uint32_t(std::min(sizeof mail.bytes, size - at));
+    if (!waitUntil([&] { return comm->isAborted || bool(mail.isFull) != sends; }) || comm->isAborted)
+      return result::remoteError;
+    if (sends)
+      mail.size = piece;
+    else if (mail.size != piece)
+      return result::invalidUsage;
+    std::memcpy(sends ? mail.bytes : data + at, sends ? data + at : mail.bytes, piece);
+    mail.isFull = sends;
+  }
+  return result::success;
+}
+
+/// One after the other of those with one rank in one direction, and side by side otherwise.
+void runTransfers(std::vector<Transfer> transfers) {
+  Comm comm = transfers.front().comm;
+  if (putIntoStream(
+          transfers.front().stream,
+          [](void *data) {
+            auto *own = static_cast<Comm>(data);
+            waitUntil([&] { return own->isAborted.load(); });
+          },
+          comm))
+    return;
+  std::map<std::pair<bool, int>, std::vector<Transfer>> queues;
+  for (Transfer &each : transfers)
+    queues[{each.sends, each.peer}].push_back(std::move(each));
+  comm->running += int(queues.size());
+  comm->users += int(queues.size()); // before the threads run: the communicator may be aborted at once
+  for (auto &[key, queue] : queues)
+    std::thread([comm, queue = std::move(queue)] {
+      for (const Transfer &each : queue)
+        if (Result done = each.work())
+          comm->outcome = done;
+      --comm->running;
+      --comm->users;
+    }).detach();
+}
+
+/// A send or a receive.
+Result enterTransfer(const char *symbol, Transfer given) {
+  if (given.comm->blocks)
+    return enter(symbol, given.comm, std::move(given.work));
+  if (fails(symbol))
+    return result::systemError;
+  Use use(given.comm);
+  group.transfers.push_back(std::move(given));
+  if (group.depth == 0)
+    runTransfers(std::exchange(group.transfers, {}));
+  return result::inProgress;
 }
 
 /// `output` gets what `take` says of the slots, piece by piece: each rank's input is `all` bytes.
@@ -273,8 +359,10 @@ const char *ncclGetLastError(Comm) {
 }
 
 Result ncclGetUniqueId(UniqueId *id) {
+  if (fails("ncclGetUniqueId"))
+    return result::systemError;
   std::memset(id->bytes, 0, sizeof id->bytes);
-  std::string text = std::to_string(::getpid()) + "-" + std::to_string(countCall("ncclGetUniqueId"));
+  std::string text = std::to_string(::getpid()) + "-" + std::to_string(countCall("ncclGetUniqueId", 0));
   std::memcpy(id->bytes, text.data(), text.size());
   return result::success;
 }
@@ -285,16 +373,20 @@ Result ncclCommInitRank(Comm *comm, int ranks, UniqueId id, int rank) {
 
 /// Without blocking it is in progress until it has been asked a few times.
 Result ncclCommInitRankConfig(Comm *comm, int ranks, UniqueId id, int rank, Config *config) {
-  Result done = ncclCommInitRank(comm, ranks, id, rank);
-  if (done || !config || config->blocking != 0)
-    return done;
-  if (group.depth > 0) {
-    group.calls.push_back([comm] {
-      (*comm)->blocks = false;
-      return finish(*comm, result::success);
-    });
+  if (fails("ncclCommInitRankConfig"))
+    return result::systemError;
+  bool blocks = !config || config->blocking != 0;
+  if (blocks || group.depth > 0) {
+    Result done = ncclCommInitRank(comm, ranks, id, rank);
+    if (!done && !blocks)
+      group.calls.push_back([comm] {
+        (*comm)->blocks = false;
+        return finish(*comm, result::success);
+      });
     return done;
   }
+  if (Result done = join(comm, id.bytes, rank, ranks, /*waits=*/false))
+    return done;
   (*comm)->blocks = false;
   return finish(*comm, result::success);
 }
@@ -347,7 +439,10 @@ Result ncclCommAbort(Comm comm) {
 
 Result ncclCommGetAsyncError(Comm comm, Result *error) {
   Use use(comm);
-  *error = comm->questions-- > 0 ? result::inProgress : result::success;
+  if (fails("ncclCommGetAsyncError"))
+    return result::systemError;
+  bool lacksRanks = comm->rendezvous->come < comm->ranks;
+  *error = lacksRanks || comm->running > 0 || comm->questions-- > 0 ? result::inProgress : Result(comm->outcome);
   return result::success;
 }
 
@@ -375,6 +470,13 @@ Result ncclGroupStart() {
 Result ncclGroupEnd() {
   if (--group.depth > 0)
     return result::success;
+  if (fails("ncclGroupEnd")) {
+    group.transfers.clear();
+    return result::systemError;
+  }
+  bool hasTransfers = !group.transfers.empty();
+  if (hasTransfers)
+    runTransfers(std::exchange(group.transfers, {}));
   std::vector<Comm> comms = std::exchange(group.comms, {});
   std::deque<Use> uses(comms.begin(), comms.end());
   Result first = result::success;
@@ -384,7 +486,7 @@ Result ncclGroupEnd() {
   }
   for (Comm comm : comms)
     first = first ? first : finish(comm, result::success);
-  return first;
+  return first ? first : Result(hasTransfers ? result::inProgress : result::success);
 }
 
 Result ncclRedOpCreatePreMulSum(int *reduction, void *scalar, int type, int, Comm) {
@@ -450,29 +552,21 @@ Result ncclBroadcast(const void *input, void *output, size_t count, int type, in
   });
 }
 
-/// One message between two ranks at a time, so a group has at most one, and its sends come first.
-Result ncclSend(const void *input, size_t count, int type, int peer, Comm comm, Stream) {
-  return enter("ncclSend", comm, [=] {
-    Mail &mail = comm->rendezvous->mail[comm->rank][peer];
-    if (count * bytesOf(type) > sizeof mail.bytes)
-      return Result(4);
-    if (!waitUntil([&] { return comm->isAborted || !mail.isFull; }) || comm->isAborted)
-      return Result(result::remoteError);
-    std::memcpy(mail.bytes, input, count * bytesOf(type));
-    mail.isFull = 1;
-    return Result(result::success);
-  });
+/// One piece of a message between two ranks at a time: with blocking the sends of a group come first, and it has at
+/// most one for each rank, of at most a piece.
+Result ncclSend(const void *input, size_t count, int type, int peer, Comm comm, Stream stream) {
+  size_t bytes = count * bytesOf(type);
+  if (comm->blocks && bytes > sizeof(Mail::bytes))
+    return result::invalidArgument;
+  auto *data = static_cast<char *>(const_cast<void *>(input));
+  return enterTransfer("ncclSend", {comm, stream, true, peer, [=] { return transfer(comm, true, peer, data, bytes); }});
 }
 
-Result ncclRecv(void *output, size_t count, int type, int peer, Comm comm, Stream) {
-  return enter("ncclRecv", comm, [=] {
-    Mail &mail = comm->rendezvous->mail[peer][comm->rank];
-    if (!waitUntil([&] { return comm->isAborted || mail.isFull; }) || comm->isAborted)
-      return Result(result::remoteError);
-    std::memcpy(output, mail.bytes, count * bytesOf(type));
-    mail.isFull = 0;
-    return Result(result::success);
-  });
+Result ncclRecv(void *output, size_t count, int type, int peer, Comm comm, Stream stream) {
+  size_t bytes = count * bytesOf(type);
+  auto *data = static_cast<char *>(output);
+  return enterTransfer("ncclRecv",
+                       {comm, stream, false, peer, [=] { return transfer(comm, false, peer, data, bytes); }});
 }
 
 } // extern "C"

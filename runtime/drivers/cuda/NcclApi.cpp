@@ -32,9 +32,21 @@ NcclApi::NcclApi(const std::string &libraryPath) : path(libraryPath) {
   HEDDLE_NCCL_REQUIRED(HEDDLE_NCCL_LOAD)
 #undef HEDDLE_NCCL_LOAD
 #define HEDDLE_NCCL_LOAD(name, ...) load(name, false);
+  HEDDLE_NCCL_TRANSPORT(HEDDLE_NCCL_LOAD)
   HEDDLE_NCCL_OPTIONAL(HEDDLE_NCCL_LOAD)
 #undef HEDDLE_NCCL_LOAD
   call(getVersion, &libraryVersion);
+}
+
+void NcclApi::requireTransport() const {
+  auto require = [&](const auto &function) {
+    if (!function)
+      throw environmentError(fmt::format("NCCL's library {} has no `{}`", path, function.symbol),
+                             {"the transport `nccl` is for NCCL 2.17 or newer, and its RCCL; `tcp` needs neither"});
+  };
+#define HEDDLE_NCCL_CHECK(name, ...) require(name);
+  HEDDLE_NCCL_TRANSPORT(HEDDLE_NCCL_CHECK)
+#undef HEDDLE_NCCL_CHECK
 }
 
 Error NcclApi::error(const char *symbol, nccl::Result result) const {
