@@ -3,6 +3,7 @@
 #include "api/Module.h"
 #include "api/Binding.h"
 #include "api/CollectiveTiming.h"
+#include "api/Sharing.h"
 #include "chips/Chip.h"
 #include "collectives/Algorithm.h"
 #include "frontend/hlo/Literal.h"
@@ -13,6 +14,7 @@
 #include "program/QuantisedSum.h"
 #include "program/Types.h"
 #include "runtime/Driver.h"
+#include "runtime/ProcessGroup.h"
 #include "runtime/Stream.h"
 #include "support/File.h"
 #include "support/Npy.h"
@@ -79,6 +81,10 @@ public:
     std::string text = readKernelText(request.path);
     hlo::ParseOptions options;
     options.deviceCount = request.devices;
+    if (request.processes) {
+      bootstrap = makeBootstrap(*request.processes);
+      options.deviceCount = bootstrap->size();
+    }
     module = hlo::parseModule(text, sourceName(request.path), options);
     int64_t count = module.deviceCount();
     if (request.devices && request.devices != count)
@@ -95,6 +101,13 @@ public:
   }
 
   void open() {
+    if (bootstrap) {
+      auto device = openDeviceOfRank(request.device, bootstrap->rank());
+      processes = std::make_shared<ProcessGroup>(*bootstrap, device);
+      devices = {device};
+      first = processes->rank();
+      return;
+    }
     for (int64_t rank = 0; rank < module.deviceCount(); ++rank)
       devices.push_back(openDevice(fmt::format("{}:{}", request.device, rank)));
   }
@@ -118,15 +131,16 @@ public:
   }
 
   std::vector<std::vector<ArrayBytes>> inputs(ModuleResult &result) const {
+    auto ranks = size_t(module.deviceCount());
     std::vector<std::vector<ArrayBytes>> all(devices.size());
     std::vector<bool> used(request.arguments.size());
     std::map<size_t, std::vector<size_t>> missing; // ranks by parameter
-    for (size_t rank = 0; rank < devices.size(); ++rank)
+    for (size_t rank = 0; rank < ranks; ++rank)
       for (const Parameter &parameter : parameters) {
         const NamedValue *value = nullptr;
         bool special = false;
         for (size_t i = 0; i < request.arguments.size(); ++i) {
-          Target target = parseTarget(request.arguments[i].name, int(devices.size()));
+          Target target = parseTarget(request.arguments[i].name, int(ranks));
           bool named = target.name == parameter.name || target.name == fmt::format("p{}", parameter.number);
           if (!named)
             continue;
@@ -140,15 +154,16 @@ public:
                                             value->value, request.arguments[i].value));
           }
         }
-        all[rank].push_back({parameter.shape, bytesOf(parameter, value, rank)});
+        if (size_t local = rank - first; local < devices.size())
+          all[local].push_back({parameter.shape, bytesOf(parameter, value, rank)});
         if (!value)
           missing[parameter.number].push_back(rank);
       }
     for (size_t i = 0; i < used.size(); ++i)
       if (!used[i])
         refuseName(request.arguments[i].name);
-    for (const auto &[number, ranks] : missing) {
-      std::string where = ranks.size() == devices.size() ? "" : fmt::format(" on rank {}", fmt::join(ranks, ", "));
+    for (const auto &[number, those] : missing) {
+      std::string where = those.size() == ranks ? "" : fmt::format(" on rank {}", fmt::join(those, ", "));
       result.notes.push_back(fmt::format("parameter `{}` ({}) is random{}, with seed {} + rank",
                                          parameters[number].name, hlo::formatShapePlain(parameters[number].shape),
                                          where, 1000 * number));
@@ -158,7 +173,10 @@ public:
 
   const ModuleRequest &request;
   hlo::Module module;
-  std::vector<std::shared_ptr<Device>> devices;
+  std::vector<std::shared_ptr<Device>> devices; ///< of this process
+  size_t first = 0;                             ///< the rank of devices[0]
+  std::unique_ptr<Bootstrap> bootstrap;         ///< of processes, as what follows
+  std::shared_ptr<ProcessGroup> processes;
   std::vector<Parameter> parameters;
 
 private:
@@ -322,14 +340,45 @@ bool isModuleFile(const std::string &path) {
   return false;
 }
 
-ModuleResult runModule(const ModuleRequest &request) {
-  ModuleRun run(request);
-  ModuleResult result;
-  result.module = run.module.name;
-  result.warnings = run.module.warnings;
-  run.open();
+/// What every rank gave, of any length. Collective.
+static std::vector<std::string> gatherLong(ProcessGroup &processes, const std::string &mine) {
+  constexpr size_t piece = 32 << 10;
+  std::vector<std::string> texts(size_t(processes.ranks()));
+  size_t most = 0;
+  for (const std::string &size : processes.agree([&] { return std::to_string(mine.size()); }))
+    most = std::max(most, size_t(std::strtoull(size.c_str(), nullptr, 10)));
+  for (size_t at = 0; at < most; at += piece) {
+    std::string part = at < mine.size() ? mine.substr(at, piece) : "";
+    auto messages = processes.neighbours().exchange(part, {}, processes.stepSeconds());
+    for (size_t rank = 0; rank < texts.size(); ++rank)
+      texts[rank] += messages[rank].bytes;
+  }
+  return texts;
+}
+
+/// Those of all ranks from those of this one, and the slowest rank's times.
+static void gatherResults(ProcessGroup &processes, std::vector<std::vector<ArrayBytes>> &outputs,
+                          std::vector<double> &milliseconds) {
+  std::vector<ArrayBytes> own = std::move(outputs.front());
+  outputs.assign(size_t(processes.ranks()), own);
+  for (size_t i = 0; i < own.size(); ++i) {
+    std::vector<std::string> all = gatherLong(processes, own[i].bytes);
+    for (size_t rank = 0; rank < all.size(); ++rank)
+      outputs[rank][i].bytes = std::move(all[rank]);
+  }
+  takeSlowest([&](const std::string &mine) { return gatherLong(processes, mine); }, milliseconds);
+}
+
+static std::unique_ptr<program::Program> makeProgram(const ModuleRun &run) {
+  if (run.processes)
+    return std::make_unique<program::Program>(run.module, run.processes, run.options());
+  return std::make_unique<program::Program>(run.module, run.devices, run.options());
+}
+
+static std::vector<std::vector<ArrayBytes>> runOften(const ModuleRun &run, ModuleResult &result) {
+  const ModuleRequest &request = run.request;
   std::vector<std::vector<ArrayBytes>> inputs = run.inputs(result);
-  auto program = std::make_unique<program::Program>(run.module, run.devices, run.options());
+  auto program = makeProgram(run);
   std::vector<std::vector<ArrayBytes>> outputs = program->run(inputs);
   for (int i = 0; i < request.warmup; ++i)
     program->run(inputs);
@@ -338,6 +387,34 @@ ModuleResult runModule(const ModuleRequest &request) {
     program->run(inputs);
     result.milliseconds.push_back(
         std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+  }
+  if (run.processes)
+    gatherResults(*run.processes, outputs, result.milliseconds);
+  return outputs;
+}
+
+/// The other ranks hear why. Throws what another one has told before, which may be the reason here.
+static void tellOthers(ProcessGroup &processes, const Error &error) {
+  processes.neighbours().abort(error.what());
+  auto failure = processes.neighbours().failure();
+  if (error.kind == ErrorClass::Environment && failure && failure->rank != processes.rank())
+    throw *processes.neighbours().failureError();
+}
+
+ModuleResult runModule(const ModuleRequest &request) {
+  ModuleRun run(request);
+  ModuleResult result;
+  result.module = run.module.name;
+  result.warnings = run.module.warnings;
+  run.open();
+  result.rank = int(run.first);
+  std::vector<std::vector<ArrayBytes>> outputs;
+  try {
+    outputs = runOften(run, result);
+  } catch (const Error &error) {
+    if (run.processes)
+      tellOthers(*run.processes, error);
+    throw;
   }
   for (std::vector<ArrayBytes> &rank : outputs) {
     result.results.emplace_back();

@@ -3,7 +3,9 @@
 #pragma once
 #include "api/Collectives.h"
 #include "api/Heddle.h"
+#include "runtime/processes/Bootstrap.h"
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,7 +17,8 @@ bool isModuleFile(const std::string &path);
 struct ModuleRequest {
   std::string path; ///< `-` is standard input
   int devices = 0;  ///< 0: as many as the module's header says; else also the number of replicas when it says nothing
-  std::string device = "host"; ///< the driver's name; rank r runs on its device r
+  std::optional<BootstrapOptions> processes; ///< runModule: this process is one rank of those, in place of `devices`
+  std::string device = "host";               ///< the driver's name; rank r runs on its device r
   std::vector<NamedValue>
       arguments;         ///< NAME is a parameter's name or `p` and its number, with `@RANK` for one rank;
                          ///< VALUE as for a kernel, or `rand:SEED` and a number in the parameter's own shape
@@ -31,6 +34,7 @@ struct ModuleRequest {
 
 struct ModuleResult {
   std::string module;
+  int rank = 0;                            ///< of this process
   std::vector<std::vector<Array>> results; ///< by rank; a tuple's arrays one after the other, named by their number
   std::vector<double> milliseconds;        ///< of each timed run: from the launches to the results in host memory
   std::vector<std::string> warnings;       ///< of the reader

@@ -6,6 +6,7 @@
 #include "collectives/kernel/CompileKernel.h"
 #include "program/QuantisedSum.h"
 #include "program/Types.h"
+#include "runtime/ProcessGroup.h"
 #include "support/Error.h"
 #include <fmt/format.h>
 
@@ -18,8 +19,9 @@ uint64_t bytesOf(const hlo::Shape &shape) {
 }
 
 Executable::Executable(hlo::Module source, const Chip &chip, std::vector<std::shared_ptr<Device>> members,
-                       ProgramOptions choices)
-    : module(std::move(source)), chip(chip), devices(std::move(members)), options(std::move(choices)) {
+                       ProgramOptions choices, std::shared_ptr<ProcessGroup> group)
+    : module(std::move(source)), chip(chip), devices(std::move(members)), options(std::move(choices)),
+      processes(std::move(group)), first(processes ? processes->rank() : 0) {
   if (options.quantisesSums) {
     SumRegions regions = addSumRegions(module);
     size_t count = 0;
@@ -49,11 +51,40 @@ Executable::Executable(hlo::Module source, const Chip &chip, std::vector<std::sh
   entry = std::make_unique<CompiledGraph>();
   prepare(*entry, *graph);
   total = countKernels(*entry);
-  compileAll(*entry);
+  if (processes)
+    processes->neighbours().onChange([this] { processesChanged(); });
+  try {
+    compileAll(*entry);
+  } catch (const Error &error) { // the others wait for this rank, in groups that it may not be in
+    if (processes) {
+      processes->neighbours().abort(error.what());
+      processes->neighbours().onChange({});
+    }
+    throw;
+  }
 }
 
 Executable::~Executable() {
+  if (processes)
+    processes->neighbours().onChange({});
   communicators.clear(); // they wait for the streams
+}
+
+/// A process that is gone or has failed may be waited for by ranks that others wait for.
+void Executable::processesChanged() {
+  std::optional<Error> error = processes->neighbours().failureError();
+  if (!error)
+    return;
+  std::lock_guard lock(joining);
+  for (const auto &[group, communicator] : communicators)
+    try {
+      communicator->abort(error->what());
+    } catch (const std::exception &) { // its waits end at their deadlines
+    }
+}
+
+int Executable::computeUnits() const {
+  return processes ? processes->computeUnits() : fewestComputeUnits(devices);
 }
 
 MatmulFusion parseMatmulFusion(const std::string &name) {
@@ -83,7 +114,7 @@ std::string Executable::whyApart(const hlo::Instruction &instruction, const Matm
     return "";
   if (kind == CollectiveKind::ReduceScatter)
     return "the kernel of both was 2 to 5 % slower where it was measured";
-  int given = fewestComputeUnits(devices);
+  int given = computeUnits();
   int64_t units = given ? given : chip.computeUnits, blocks = std::min<int64_t>(units, maxCollectiveBlocks);
   if (blocks * 10 < units * 9)
     return fmt::format("a collective has at most {} blocks, and the device {} compute units", blocks, units);
@@ -171,13 +202,17 @@ void Executable::compileCollective(CompiledGraph &compiled, CompiledStep &step) 
                        {instruction.opcode == Opcode::CollectivePermute
                             ? "a permute joins all devices of the module: run it on fewer"
                             : "cut the devices into smaller `replica_groups`, or run the module on fewer"});
+    if (processes && std::none_of(group.begin(), group.end(), [&](int64_t device) { return isLocal(device); })) {
+      step.calls.push_back({group, nullptr, nullptr, nullptr});
+      continue;
+    }
     auto [entry, isNew] = step.groupKernels.try_emplace(ranks);
     bool plain = isPlain(compiled, step.step);
     if (isNew) {
       Collective collective = collectiveOf(source, step.step.node, ranks, sources);
       PlanOptions planOptions;
-      planOptions.direct = plain;
-      planOptions.computeUnits = fewestComputeUnits(devices);
+      planOptions.direct = plain && !processes; // operands are in no windows
+      planOptions.computeUnits = computeUnits();
       if (namesAlgorithmOf(collective.kind))
         planOptions.algorithm = options.algorithm;
       if (!step.step.tail.empty())
@@ -210,7 +245,21 @@ bool Executable::isPlain(const CompiledGraph &compiled, const Step &step) {
          step.rows.empty();
 }
 
+std::unique_ptr<Communicator> Executable::joinProcesses(const hlo::DeviceGroup &group) {
+  constexpr double leastSeconds = 120; // other ranks may be compiling still
+  Communicator::Options communicatorOptions;
+  communicatorOptions.deadlineSeconds = options.deadlineSeconds;
+  std::unique_ptr<ProcessGroup> members =
+      processes->part(std::vector<int>(group.begin(), group.end()), std::max(leastSeconds, processes->stepSeconds()));
+  return std::make_unique<Communicator>(std::move(members), communicatorOptions);
+}
+
 Communicator &Executable::communicatorOf(const hlo::DeviceGroup &group) {
+  if (processes && !communicators.contains(group)) {
+    std::unique_ptr<Communicator> made = joinProcesses(group);
+    std::lock_guard lock(joining);
+    communicators[group] = std::move(made);
+  }
   std::unique_ptr<Communicator> &known = communicators[group];
   if (!known) {
     std::vector<std::shared_ptr<Device>> members;

@@ -8,6 +8,7 @@
 #include "runtime/Device.h"
 #include "runtime/Stream.h"
 #include <map>
+#include <mutex>
 
 namespace heddle::program {
 
@@ -22,8 +23,8 @@ struct GroupKernel {
 
 /// One group of one collective, on its communicator.
 struct GroupCall {
-  hlo::DeviceGroup members; ///< devices in rank order
-  const GroupKernel *kernel;
+  hlo::DeviceGroup members;  ///< devices in rank order
+  const GroupKernel *kernel; ///< null, as the rest, for a group of which no device is of this process
   Communicator *communicator;
   Communicator::Operation *operation;
 };
@@ -50,9 +51,10 @@ struct CompiledGraph {
 
 class Executable {
 public:
-  /// Compiles and allocates everything; throws as Program's constructor does. Without `members` only compiles.
-  Executable(hlo::Module source, const Chip &chip, std::vector<std::shared_ptr<Device>> members,
-             ProgramOptions choices);
+  /// Compiles and allocates everything; throws as Program's constructor does. Without `members` only compiles. With
+  /// `processes` the only member is that of this rank.
+  Executable(hlo::Module source, const Chip &chip, std::vector<std::shared_ptr<Device>> members, ProgramOptions choices,
+             std::shared_ptr<ProcessGroup> processes = nullptr);
   ~Executable();
 
   /// Whether the collective's kernel only moves one buffer to another: then it is the one that plans have by
@@ -61,8 +63,11 @@ public:
 
   hlo::Module module;
   const Chip &chip;
-  std::vector<std::shared_ptr<Device>> devices; ///< none of a program that is only looked at
+  std::vector<std::shared_ptr<Device>> devices; ///< of this process; none of a program that is only looked at
   ProgramOptions options;
+  std::shared_ptr<ProcessGroup> processes; ///< null where all devices are of this one
+  int64_t first = 0;                       ///< the module's number of devices[0]
+  bool isLocal(int64_t device) const { return device >= first && device < first + int64_t(devices.size()); }
   std::unique_ptr<Graph> graph;
   std::vector<std::unique_ptr<Stream>> streams; ///< by device
   std::map<hlo::DeviceGroup, std::unique_ptr<Communicator>> communicators;
@@ -76,9 +81,13 @@ private:
   void compileAll(CompiledGraph &compiled);
   void compileCollective(CompiledGraph &compiled, CompiledStep &step);
   Communicator &communicatorOf(const hlo::DeviceGroup &group);
+  std::unique_ptr<Communicator> joinProcesses(const hlo::DeviceGroup &group);
+  int computeUnits() const;
+  void processesChanged();
   void allocate(CompiledGraph &compiled);
 
   size_t done = 0, total = 0; ///< kernels
+  std::mutex joining;         ///< of `communicators`, which the thread that hears of a failure ends
 };
 
 } // namespace heddle::program

@@ -4,6 +4,7 @@
 #include "chips/Chip.h"
 #include "collectives/kernel/CompileKernel.h"
 #include "program/Executable.h"
+#include "runtime/ProcessGroup.h"
 #include "support/Error.h"
 #include <algorithm>
 #include <chrono>
@@ -35,8 +36,9 @@ struct Program::Implementation : Executable {
     for (const std::vector<NodeId> &ids : {kernel.inputs, kernel.outputs})
       for (NodeId id : ids)
         arguments.push_back(DeviceAddress(address(compiled, device, id)));
-    arguments.push_back(ScalarBits{uint64_t(int64_t(device) / module.partitionCount)});
-    arguments.push_back(ScalarBits{uint64_t(int64_t(device) % module.partitionCount)});
+    int64_t number = first + int64_t(device);
+    arguments.push_back(ScalarBits{uint64_t(number / module.partitionCount)});
+    arguments.push_back(ScalarBits{uint64_t(number % module.partitionCount)});
     return arguments;
   }
 
@@ -69,13 +71,16 @@ struct Program::Implementation : Executable {
 
   void runCollective(CompiledGraph &compiled, CompiledStep &step, const std::vector<bool> &active) {
     for (const GroupCall &call : step.calls) {
-      size_t present = 0;
+      size_t present = 0, local = 0;
       for (int64_t member : call.members)
-        present += active[size_t(member)];
+        if (isLocal(member)) {
+          ++local;
+          present += active[size_t(member - first)];
+        }
       if (present == 0)
         continue;
       const hlo::Instruction &instruction = (*compiled.graph)[step.step.node].instruction;
-      if (present != call.members.size())
+      if (present != local) // of processes, ranks that launch something else are told
         throw inputError(
             fmt::format("{}`{}` is reached by {} of the {} devices of its group {{{}}}: a loop around it ended "
                         "on the others",
@@ -83,8 +88,14 @@ struct Program::Implementation : Executable {
                         fmt::join(call.members, ",")),
             {"a loop with a collective in it runs equally often on all devices of the group"});
       for (int rank = 0; rank < int(call.members.size()); ++rank) {
-        auto device = size_t(call.members[size_t(rank)]);
-        call.communicator->launch(*call.operation, rank, argumentsOf(compiled, step.step, call.kernel->kernel, device));
+        if (!isLocal(call.members[size_t(rank)]))
+          continue;
+        auto device = size_t(call.members[size_t(rank)] - first);
+        auto arguments = argumentsOf(compiled, step.step, call.kernel->kernel, device);
+        if (processes)
+          call.communicator->launch(*call.operation, rank, arguments, *streams[device]);
+        else
+          call.communicator->launch(*call.operation, rank, arguments);
         launched[device] += call.kernel->plan.rounds != 0;
       }
     }
@@ -282,6 +293,17 @@ Program::Program(hlo::Module module, std::vector<std::shared_ptr<Device>> device
                      {fmt::format("give it {} devices", module.deviceCount())});
   const Chip &chip = devices[0]->chip();
   implementation = std::make_unique<Implementation>(std::move(module), chip, std::move(devices), std::move(options));
+}
+Program::Program(hlo::Module module, std::shared_ptr<ProcessGroup> processes, ProgramOptions options) {
+  if (int64_t(processes->ranks()) != module.deviceCount())
+    throw inputError(
+        fmt::format("module `{}` is for {} devices ({} replicas of {} partitions), and there are {} processes",
+                    module.name, module.deviceCount(), module.replicaCount, module.partitionCount, processes->ranks()),
+        {fmt::format("run it with {} processes", module.deviceCount())});
+  std::vector<std::shared_ptr<Device>> own = {processes->device()};
+  const Chip &chip = own[0]->chip();
+  implementation = std::make_unique<Implementation>(std::move(module), chip, std::move(own), std::move(options),
+                                                    std::move(processes));
 }
 Program::Program(hlo::Module module, const Chip &chip, ProgramOptions options)
     : implementation(std::make_unique<Implementation>(std::move(module), chip, std::vector<std::shared_ptr<Device>>(),

@@ -13,6 +13,7 @@
 
 namespace heddle {
 class Device;
+class ProcessGroup;
 class Stream;
 struct Chip;
 } // namespace heddle
@@ -62,6 +63,9 @@ public:
   /// Compiles every kernel. Device number replica * partitions + partition of the module is `devices[number]`. Throws
   /// Error{Input} when the module is for another number of devices, and as flatten and makePlan do.
   Program(hlo::Module module, std::vector<std::shared_ptr<Device>> devices, ProgramOptions options = {});
+  /// Of processes: each makes one, collectively, and has the device of its rank. What goes in and out of a run is of
+  /// that device alone, so that there is one of each. Processes that fail end the runs of all others.
+  Program(hlo::Module module, std::shared_ptr<ProcessGroup> processes, ProgramOptions options = {});
   /// For describe() only: devices of this chip need not be there.
   Program(hlo::Module module, const Chip &chip, ProgramOptions options);
   ~Program();

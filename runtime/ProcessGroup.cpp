@@ -6,8 +6,10 @@
 #include "runtime/Stream.h"
 #include "runtime/SymmetricMemory.h"
 #include "runtime/processes/Frame.h"
+#include "runtime/processes/Secret.h"
 #include <algorithm>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 namespace heddle {
 
@@ -40,6 +42,7 @@ void ProcessGroup::readMembers() {
     fields.number(kinds.size());
     for (SharingKind each : kinds)
       fields.number(uint64_t(each));
+    fields.text(rank() == 0 ? hexText(randomBytes(16)) : "");
     return fields.bytes;
   });
   for (int rank = 0; rank < ranks(); ++rank) {
@@ -51,11 +54,30 @@ void ProcessGroup::readMembers() {
     member.units = int(fields.number(1 << 20));
     for (uint64_t count = fields.number(8); count--;)
       member.sharing.push_back(SharingKind(fields.number(uint64_t(SharingKind::CudaHandle))));
+    token += fields.text(mostNameBytes);
     fields.end();
     members.push_back(std::move(member));
   }
   auto byUnits = [](const Member &a, const Member &b) { return a.units < b.units; };
   fewestUnits = std::min_element(members.begin(), members.end(), byUnits)->units;
+}
+
+std::unique_ptr<ProcessGroup> ProcessGroup::part(const std::vector<int> &ranks, double partSeconds) const {
+  auto mine = std::find(ranks.begin(), ranks.end(), rank());
+  if (mine == ranks.end())
+    throw internalError(fmt::format("rank {} is none of {}", rank(), fmt::join(ranks, ", ")));
+  if (ranks.size() == 1) {
+    auto alone = makeBootstrap(0, 1, [](const std::string &text, double) { return std::vector<std::string>{text}; });
+    return std::make_unique<ProcessGroup>(*alone, own, partSeconds);
+  }
+  BootstrapOptions options;
+  options.address = fmt::format("unix:@heddle-part-{}-{}", token.substr(0, 16), fmt::join(ranks, "-"));
+  options.rank = int(mine - ranks.begin());
+  options.size = int(ranks.size());
+  options.secret = token;
+  options.seconds = partSeconds;
+  std::unique_ptr<Bootstrap> bootstrap = makeBootstrap(options);
+  return std::make_unique<ProcessGroup>(*bootstrap, own, partSeconds);
 }
 
 /// All ranks see the same members, and so the same fault.

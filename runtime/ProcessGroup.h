@@ -27,6 +27,10 @@ public:
   double stepSeconds() const { return seconds; }
   void setStepSeconds(double value) { seconds = value; } ///< the same on all ranks, while none is in a step
 
+  /// A group of some of these processes alone, those of `ranks` in this order, of which this one is one; collective
+  /// over them. Each list of ranks is joined once. Throws as the constructor.
+  std::unique_ptr<ProcessGroup> part(const std::vector<int> &ranks, double seconds) const;
+
   /// What `work` gave on each rank. An error of one rank's work is thrown on every rank, of the same class: the group
   /// stays in step, and may go on.
   std::vector<std::string> agree(const std::function<std::string()> &work);
@@ -53,6 +57,7 @@ private:
   std::unique_ptr<Neighbours> all;
   std::vector<Member> members; ///< by rank
   int fewestUnits = 0;
+  std::string token; ///< random, the same on all ranks
   SharingKind kind = SharingKind::MemoryFile;
 };
 

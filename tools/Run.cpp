@@ -7,6 +7,7 @@
 #include "tools/Arrays.h"
 #include "tools/KernelLibrary.h"
 #include "tools/Output.h"
+#include "tools/Ranks.h"
 #include "tools/RunModule.h"
 #include "tools/Verbs.h"
 #include <CLI/CLI.hpp>
@@ -59,6 +60,8 @@ constexpr const char *help =
 
   MODULE               HLO text; takes --arg, --out, --device, --timeout, --repeat, --warmup, --json, and
   --devices N          ranks; replicas times partitions, where the module's header leaves one open
+  --processes N        the same, each rank a process of its own, which this one starts; --bootstrap ADDRESS, --rank R: this
+                       process is one of the ranks (as for heddle bench); rank 0 prints and writes all
   --arg P[@RANK]=VALUE a parameter by name or as p0, p1, ..., on every rank or one; also rand:SEED, NUMBER (in every
                        element); what is not given is random
   --out R[@RANK]=FILE  result R; without @RANK every rank writes a file of its own, out.0.npy, out.1.npy, ...
@@ -81,6 +84,7 @@ struct RunVerbRequest {
   ModuleRequest module;
   LibraryRequest library;
   std::vector<std::string> shapes;
+  RankOptions ranks;
   std::string libraryOption;              ///< the first option given that only a kernel of the library has
   std::string moduleOption, kernelOption; ///< the first option given that only a module, or only a kernel has
   int block = 0;                          ///< work-items of a workgroup of a code object's kernel
@@ -197,6 +201,15 @@ int runModuleFile(RunVerbRequest &request) {
     throw inputError(
         fmt::format("`{}` is for kernels, and {} is a module", request.kernelOption, sourceName(request.input)));
   ModuleRequest &module = request.module;
+  if ((request.ranks.starts() || !request.ranks.bootstrap.empty()) && module.devices)
+    throw inputError(fmt::format("`--devices {}` and `--{}`: each process has one device", module.devices,
+                                 request.ranks.starts() ? "processes" : "bootstrap"),
+                     {"leave `--devices` out"});
+  if (request.ranks.starts() && request.input == "-")
+    throw inputError("`-` and `--processes`: standard input has one reader", {"give the module as a file"});
+  if (request.ranks.starts())
+    return runRanks(request.ranks.processes);
+  module.processes = request.ranks.bootstrapOptions();
   module.path = request.input;
   module.device = request.run.device;
   module.repeat = request.run.repeat;
@@ -328,6 +341,7 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
   verb->add_option_function<std::string>("--devices", [request](const std::string &text) {
     request->module.devices = parseIntegerOption("--devices", text, 1, 64);
   });
+  addRankOptions(*verb, request->ranks);
   verb->add_flag("--check", options.checkAccesses);
   verb->add_option("--cpu", options.processor);
   verb->add_option("--kernel", options.kernel);
@@ -353,7 +367,8 @@ void addRun(CLI::App &program, VerbAction &action, const std::string &commandLin
       if (CLI::Option *option = verb->get_option(name); option->count() && request->compileOption.empty())
         request->compileOption = fmt::format("{} {}", name, option->results().back());
     request->libraryOption = request->library.verify ? "--verify" : givenLibraryOption(*verb);
-    for (const char *name : {"--devices", "--algorithm", "--no-fuse", "--matmuls", "--quantise"})
+    for (const char *name :
+         {"--devices", "--processes", "--bootstrap", "--rank", "--algorithm", "--no-fuse", "--matmuls", "--quantise"})
       if (verb->get_option(name)->count() && request->moduleOption.empty())
         request->moduleOption = name;
     for (const char *name :

@@ -80,11 +80,13 @@ int runModuleVerb(ModuleRequest request, const std::vector<std::string> &outputT
   for (const std::string &text : outputTexts)
     outputs.push_back(parseOutput(text));
   bool terminal = isatty(STDERR_FILENO);
-  if (terminal)
+  if (terminal && !request.processes)
     request.progress = [](size_t done, size_t all) {
       fmt::print(stderr, "\rcompiling kernel {} of {}{}", done, all, done == all ? "\n" : "");
     };
   ModuleResult result = namingOptions(moduleArgumentOptions, [&] { return runModule(request); });
+  if (result.rank != 0) // rank 0 says and writes all
+    return 0;
   for (const std::string &warning : result.warnings)
     printWarning(warning);
   for (const std::string &note : result.notes)
