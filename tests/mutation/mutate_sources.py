@@ -3,7 +3,8 @@
 """Changes the C++ sources in one place at a time, chosen by a seed, and counts what notices: the build, which test, or none.
   python3 tests/mutation/mutate_sources.py --list                      # the places of seed 1, without doing anything
   python3 tests/mutation/mutate_sources.py --count 50                  # fifty changes that compile, all tests: hours
-  python3 tests/mutation/mutate_sources.py --near --only compiler/     # the lit tests and programs of the changed source's folder
+  python3 tests/mutation/mutate_sources.py --near --state near.json    # the lit tests and programs of the changed source's folder
+  python3 tests/mutation/mutate_sources.py --unnoticed near.json       # all tests, for what those did not notice
   python3 tests/mutation/mutate_sources.py --command './dev test gfx942_checked' --target all
 
 It wants a tree of its own, without changes, and its build up to date: a change is made in the source itself, what depends on it is built, tests
@@ -274,7 +275,14 @@ def chosen_places(root, given):
         generator.shuffle(kinds)
         turns.append(taking_turns(kinds))
     generator.shuffle(turns)
-    return list(taking_turns(turns))
+    found = list(taking_turns(turns))
+    return without_noticed(found, given.unnoticed) if given.unnoticed else found
+
+
+def without_noticed(found, file):
+    """Of these places those that a file of results has as not noticed, or not decided."""
+    verdicts = {result["key"]: result["verdict"] for result in json.loads(pathlib.Path(file).read_text())["results"]}
+    return [place for place in found if verdicts.get(place.key) in ("unnoticed", "undecided")]
 
 
 def taking_turns(lists):
@@ -291,7 +299,7 @@ def taking_turns(lists):
 # ---- the results ----
 def settings_of(root, given):
     """What makes two runs one: the sources by their commit, and what was asked."""
-    names = ("seed", "only", "rooms", "near", "tests", "command", "target", "limit")
+    names = ("seed", "only", "rooms", "near", "tests", "command", "target", "limit", "unnoticed")
     return {"commit": git(root, "rev-parse", "HEAD").strip(), **{name: getattr(given, name) for name in names}}
 
 
@@ -329,7 +337,7 @@ def campaign(root, given):
     work = Campaign(root, given)
     restore(work.folder)
     require_clean(root)
-    file = pathlib.Path(given.state) if given.state else work.folder / f"seed-{given.seed}.json"
+    file = pathlib.Path(given.state) if given.state else work.folder / f"seed-{given.seed}{'-unnoticed' if given.unnoticed else ''}.json"
     settings = settings_of(root, given)
     results = earlier_results(file, settings, given.again)
     done = {result["key"] for result in results}
@@ -358,6 +366,7 @@ def arguments():
     parser.add_argument("--only", default="", metavar="TEXT", help="only sources whose path has this")
     parser.add_argument("--near", action="store_true", help="only the tests of the source's folder and the folders above it")
     parser.add_argument("--tests", default="", metavar="PATTERN", help="only tests whose name matches; lit tests are named 'lit FOLDER'")
+    parser.add_argument("--unnoticed", metavar="FILE", help="only the changes that these results of an earlier run have as not noticed")
     parser.add_argument("--command", metavar="COMMAND", help="a command of the shell, run in the tree, instead of tests")
     parser.add_argument("--target", default="all", metavar="TARGETS", help="what is built before the command; default all")
     parser.add_argument("--limit", type=float, default=1200, metavar="SECONDS", help="for one change, its build and tests; default 1200")
@@ -378,7 +387,7 @@ def main(words=None, root=ROOT):
                 print(place)
             return 0
         results = campaign(root, given)
-    except MutationError as error:
+    except (MutationError, OSError) as error:
         print(f"mutate_sources.py: error: {error}", file=sys.stderr)
         return 2
     except KeyboardInterrupt:

@@ -133,6 +133,14 @@ class Campaign(unittest.TestCase):
         self.assertEqual(code, 2)
         self.assertIn("other settings", errors)
 
+    def test_all_tests_for_what_the_near_ones_missed(self):
+        first = str(self.root / "build/first.json")
+        self.results("--state", first)
+        _, found = self.results("--command", "grep -q '<=' collectives/Least.cpp && exit 1 || exit 0", "--unnoticed", first)
+        self.assertEqual(found["comparison", "`<` -> `<=`"]["verdict"], "noticed")
+        self.assertEqual({each["verdict"] for kind, each in found.items() if kind[0] != "comparison"}, {"unnoticed"})
+        self.assertEqual(self.run_script("--unnoticed", "none.json")[0], 2)
+
     def test_a_changed_tree_is_refused(self):
         self.source.write_text(SOURCE + "\n")
         code, _, errors = self.run_script()
