@@ -26,7 +26,7 @@ if(HEDDLE_STATIC OR HEDDLE_SANITIZE)
 else()
   include(${CMAKE_CURRENT_LIST_DIR}/StaticLlvm.cmake)
   target_link_libraries(heddle_quick_llvm INTERFACE heddle_llvm_archives)
-  target_link_options(heddle_quick_llvm INTERFACE -no-pie)
+  target_link_options(heddle_quick_llvm INTERFACE "$<$<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>:-no-pie>")
 endif()
 
 if(HEDDLE_PCH)
