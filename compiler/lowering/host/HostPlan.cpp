@@ -89,7 +89,7 @@ static bool mayWrite(Operation *op) {
 HostPlan::HostPlan(FuncOp function) {
   computeCosts(function);
   decideAll(function);
-  giveBackCheap(function);
+  releaseInexpensive(function);
   uses.clear();
   materialised = chosen;
   settled = true;
@@ -136,7 +136,7 @@ void HostPlan::computeCosts(FuncOp function) {
   });
 }
 
-void HostPlan::giveBackCheap(FuncOp function) {
+void HostPlan::releaseInexpensive(FuncOp function) {
   DenseMap<Value, int> now;
   function.walk<WalkOrder::PreOrder>([&](Operation *op) {
     int total = operationCost(op);

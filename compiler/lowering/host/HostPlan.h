@@ -33,7 +33,7 @@ public:
 private:
   void computeCosts(triton::FuncOp function);
   void decideAll(triton::FuncOp function);
-  void giveBackCheap(triton::FuncOp function);
+  void releaseInexpensive(triton::FuncOp function);
   void decide(mlir::Operation *op);
   void decideLoad(triton::LoadOp load);
   bool hasDistinctElements(mlir::Value pointers) const;
