@@ -326,12 +326,12 @@ LogicalResult MapElementwiseOp::verify() {
 //===-- Matrix products ------------------------------------------------------------------------------------------===//
 
 // Shapes of a product: a batch (1 for rank 2) and the three sizes, in elements of the product, not of storage.
-struct ProductSide {
+struct MatmulShape {
   Type type;
   int64_t batch, rows, columns;
 };
 
-static ProductSide sideOf(Type type) {
+static MatmulShape sideOf(Type type) {
   ArrayRef<int64_t> shape = shapeOf(type);
   return {type, shape.size() == 3 ? shape[0] : 1, shape[shape.size() - 2], shape.back()};
 }
@@ -345,8 +345,8 @@ static LogicalResult verifyRanks(Operation *op, Type a, Type b, Type d) {
                            << " are not all of rank 2 or all of rank 3";
 }
 
-static LogicalResult verifyProductShapes(Operation *op, ProductSide a, ProductSide b, ProductSide d) {
-  auto agree = [&](StringRef dimension, ProductSide x, ProductSide y, int64_t xSize, int64_t ySize, StringRef what) {
+static LogicalResult verifyMatmulShapes(Operation *op, MatmulShape a, MatmulShape b, MatmulShape d) {
+  auto agree = [&](StringRef dimension, MatmulShape x, MatmulShape y, int64_t xSize, int64_t ySize, StringRef what) {
     if (xSize == ySize)
       return success();
     return LogicalResult(op->emitOpError()
@@ -377,7 +377,7 @@ LogicalResult DotOp::verify() {
   auto a = cast<RankedTensorType>(getA().getType()), b = cast<RankedTensorType>(getB().getType());
   auto d = cast<RankedTensorType>(getType());
   if (failed(verifyAccumulator(*this, getC().getType(), d)) || failed(verifyRanks(*this, a, b, d)) ||
-      failed(verifyProductShapes(*this, sideOf(a), sideOf(b), sideOf(d))))
+      failed(verifyMatmulShapes(*this, sideOf(a), sideOf(b), sideOf(d))))
     return failure();
   // Rule D6: the operands of dot have one element type; two formats of fp8 may mix.
   Type aElement = a.getElementType(), bElement = b.getElementType(), dElement = d.getElementType();
@@ -457,12 +457,12 @@ LogicalResult DotScaledOp::verify() {
       failed(verifyPacking(*this, "lhs", getAElemType(), getLhsKPack())) ||
       failed(verifyPacking(*this, "rhs", getBElemType(), getRhsKPack())))
     return failure();
-  ProductSide a = sideOf(aType), b = sideOf(bType), d = sideOf(getType());
+  MatmulShape a = sideOf(aType), b = sideOf(bType), d = sideOf(getType());
   if (getAElemType() == ScaleDotElemType::E2M1)
     (getLhsKPack() ? a.columns : a.rows) *= 2;
   if (getBElemType() == ScaleDotElemType::E2M1)
     (getRhsKPack() ? b.rows : b.columns) *= 2;
-  if (failed(verifyProductShapes(*this, a, b, d)))
+  if (failed(verifyMatmulShapes(*this, a, b, d)))
     return failure();
   if (failed(verifyScale(*this, "lhs", getAScale(), aType, a.rows, a.columns)))
     return failure();
