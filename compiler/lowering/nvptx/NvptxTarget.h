@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // NVIDIA's chips for the code of threads: NVVM intrinsics and inline assembly. Methods are grouped in files by what
-// they emit: Atomics.cpp, MatrixProducts.cpp (mma.sync), GroupProducts.cpp (wgmma), NvptxTarget.cpp the rest. Source:
+// they emit: Atomics.cpp, MatrixProducts.cpp (mma.sync), WarpGroupMma.cpp (wgmma), NvptxTarget.cpp the rest. Source:
 // PTX ISA 8.6.
 #pragma once
 #include "chips/Chip.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products of matrices by four warps, from shared memory and registers (wgmma). Source: PTX ISA 8.6.
+// Matmuls by groups of four warps, from shared memory and registers (wgmma). Source: PTX ISA 8.6.
 #include "compiler/lowering/nvptx/NvptxTarget.h"
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
