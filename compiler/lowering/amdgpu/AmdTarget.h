@@ -24,7 +24,7 @@ public:
   }
   /// What a workgroup is given at least. A compute unit has 2 KiB for each of its waves (CDNA 4: 5), half of what an
   /// operand of a small matmul takes: the more workgroups fit, the less a barrier of one of them costs.
-  int64_t cheapSharedBytes() const override { return chip.unit.sharedMemoryGranuleBytes; }
+  int64_t sharedBytesBeforeReuse() const override { return chip.unit.sharedMemoryGranuleBytes; }
   bool ownsSharedMemory() const override { return true; }
   void markKernel(mlir::LLVM::LLVMFuncOp function, int64_t threads, int64_t residentBlocks) const override;
   mlir::Value threadId(Builder &b) const override { return mlir::ROCDL::ThreadIdXOp::create(b, b.getI32Type()); }

@@ -84,7 +84,7 @@ public:
   /// keep each in a register of its own.
   virtual bool carriesWords() const { return false; }
   /// So much a kernel's buffers may take together before they share bytes, which takes more barriers.
-  virtual int64_t cheapSharedBytes() const { return int64_t(32) * 1024; }
+  virtual int64_t sharedBytesBeforeReuse() const { return int64_t(32) * 1024; }
   /// Whether a kernel's shared memory is part of its code; otherwise a launch says how much it gets.
   virtual bool ownsSharedMemory() const { return false; }
 

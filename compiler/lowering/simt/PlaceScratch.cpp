@@ -120,9 +120,10 @@ static int64_t firstFree(int64_t start, int64_t bytes, Taken taken) {
   return start;
 }
 
-void simt::placeScratch(triton::FuncOp function, const ScratchPlaces &places, int64_t cheapBytes, int64_t mostBytes) {
+void simt::placeScratch(triton::FuncOp function, const ScratchPlaces &places, int64_t bytesBeforeReuse,
+                        int64_t mostBytes) {
   SmallVector<Scratch> all;
-  int64_t others = placedBytes(function), largest = cheapBytes;
+  int64_t others = placedBytes(function), largest = bytesBeforeReuse;
   function.walk([&](AllocOp alloc) {
     if (!alloc.getScratch() || alloc.getStart())
       return;

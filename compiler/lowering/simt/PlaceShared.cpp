@@ -198,7 +198,7 @@ static LogicalResult place(triton::FuncOp function, const GpuTarget &target, int
   auto areAliveTogether = [&](AllocOp one, AllocOp other) {
     return order.lifetimeOf(one).overlaps(order.lifetimeOf(other));
   };
-  placeScratch(function, {warps, firstByte, areAliveTogether}, target.cheapSharedBytes(), sharedBytes);
+  placeScratch(function, {warps, firstByte, areAliveTogether}, target.sharedBytesBeforeReuse(), sharedBytes);
   for (AllocOp alloc : scratch) // rule K2
     if (int64_t end = int64_t(*alloc.getStart()) + bytesOf(alloc); end > sharedBytes)
       return emitError(function.getLoc()) << "kernel '" << function.getName() << "' needs " << end

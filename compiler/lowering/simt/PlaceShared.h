@@ -25,8 +25,9 @@ struct ScratchPlaces {
   std::function<bool(AllocOp, AllocOp)> areAliveTogether;
 };
 /// Places scratch memory that has no place yet. What is alive together lies apart; so does what is in use one right
-/// after the other, as long as all ends before `cheapBytes` after the other memory objects, and `mostBytes` in all.
-void placeScratch(triton::FuncOp function, const ScratchPlaces &places, int64_t cheapBytes, int64_t mostBytes);
+/// after the other, as long as all ends before `bytesBeforeReuse` after the other memory objects, and `mostBytes` in
+/// all.
+void placeScratch(triton::FuncOp function, const ScratchPlaces &places, int64_t bytesBeforeReuse, int64_t mostBytes);
 
 /// Gives every `simt.alloc` without a place one that no other has while it is alive: from the operation to the last use
 /// of it or a view, in the order of the text. One that control flow passes on lives to the end. An error where all
