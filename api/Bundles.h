@@ -32,7 +32,8 @@ struct CollectiveBundleRequest {
   std::vector<std::string> targets; ///< at least one
   std::vector<CollectiveKind> kinds;
   std::vector<ElementType> types;
-  std::vector<int> ranks;
+  std::vector<int> ranks; ///< of all hosts together
+  int hosts = 1; ///< above 1: the kernels of all plans that ranks of so many hosts may choose, equally many on each
   std::vector<int64_t> sizes; ///< bytes, as collectiveOfSize takes them
   Reduction reduction = Reduction::Sum;
   std::string algorithm;            ///< empty: the plan chooses

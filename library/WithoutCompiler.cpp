@@ -45,7 +45,13 @@ std::string commandOf(const Plan &plan) {
 struct NoKernels : KernelSource {
   Package kernelOf(const Plan &plan) const override {
     if (plan.algorithm == &foldParts)
-      throw lacking("the kernel that folds what comes from other hosts is in no bundle and would have to be compiled");
+      throw lacking(
+          fmt::format("the kernel that folds {} from {} hosts is in no bundle and would have to be compiled",
+                      describe(plan.collective), plan.collective.ranks),
+          fmt::format(
+              "make a bundle that has it, `heddle package collectives` with `--for {} --hosts {} --ranks` and the "
+              "collective, type and size, and give it to heddle_communicator_add_bundle; the kernel is: {}",
+              plan.target, plan.collective.ranks, kernelKey(plan)));
     throw lacking(
         fmt::format("the kernel of {} is in no bundle and would have to be compiled", describe(plan.collective)),
         fmt::format("make a bundle that has it, `{}`, and give it to heddle_communicator_add_bundle; the kernel is: {}",

@@ -38,6 +38,7 @@ kernels: calls of the library (docs/kernels.md), each for arrays of one shape
 
 collectives: kernels of all-reduce, all-gather, reduce-scatter, all-to-all and broadcast; names with commas
   --ranks N              ranks, 1 to 8; with commas
+  --hosts M              of ranks on M hosts, --ranks of all together (to 64): kernels of all plans that there are
   -d, --datatype NAME    f32 (the default), bf16, ...; with commas
   -b, -e SIZE            from 1K (the default) to 1K (the default) bytes, each size twice the one before: what a rank has,
                          parts included
@@ -125,7 +126,7 @@ int packageCollectives(PackageRequest &request) {
   if (request.ranks.empty())
     throw inputError("no number of ranks", {"give `--ranks`, as in `--ranks 2,4,8`"});
   for (const std::string &number : splitAtCommas("--ranks", request.ranks))
-    wanted.ranks.push_back(parseIntegerOption("--ranks", number, 1, 8));
+    wanted.ranks.push_back(parseIntegerOption("--ranks", number, 1, wanted.hosts > 1 ? 64 : 8));
   auto reducing = std::ranges::find_if(wanted.kinds, reduces);
   wanted.reduction =
       parseReductionOf(reducing == wanted.kinds.end() ? wanted.kinds.front() : *reducing, request.reduction);
@@ -236,6 +237,9 @@ void addPackage(CLI::App &program, VerbAction &action) {
     verb->add_option_function<std::string>(
         name, [name, value, most](const std::string &text) { *value = parseIntegerOption(name, text, 0, most); });
   };
+  verb->add_option_function<std::string>("--hosts", [request](const std::string &text) {
+    request->collectives.hosts = parseIntegerOption("--hosts", text, 1, 8);
+  });
   addInteger("--root", &request->collectives.root, 7);
   addInteger("--compute-units", &request->collectives.computeUnits, 1 << 16);
   addInteger("--reserved-units", &request->collectives.reservedUnits, 1 << 16);
@@ -248,8 +252,8 @@ void addPackage(CLI::App &program, VerbAction &action) {
     if (request->what != "kernels")
       refuse({"--kernel", "--shape", "--arg", "--permute", "--strides", "--elements", "--tuned"});
     if (request->what != "collectives")
-      refuse({"--ranks", "--datatype", "--minbytes", "--maxbytes", "--sizes", "--op", "--algorithm", "--root",
-              "--compute-units", "--reserved-units"});
+      refuse({"--ranks", "--hosts", "--datatype", "--minbytes", "--maxbytes", "--sizes", "--op", "--algorithm",
+              "--root", "--compute-units", "--reserved-units"});
     if (request->what == "join" || request->what == "show")
       refuse({"--for", "--cpu"});
     if (request->what == "show")

@@ -15,6 +15,8 @@ namespace heddle {
 namespace {
 
 constexpr int64_t cutBytes = 64; ///< shards and pieces begin aligned
+constexpr HostAlgorithm allReduceAlgorithms[] = {HostAlgorithm::Whole, HostAlgorithm::Shards, HostAlgorithm::Pieces};
+constexpr int64_t chunkCounts[] = {1, 2, 4, 8, 16};
 
 /// Elements that a chunk is a multiple of.
 int64_t unitOf(const HostPlan &plan, HostAlgorithm algorithm) {
@@ -73,12 +75,11 @@ double estimate(const HostPlan &plan, const HostModel &model) {
 }
 
 void planAllReduce(HostPlan &plan, const HostModel &model, const HostPlanOptions &options) {
-  constexpr HostAlgorithm all[] = {HostAlgorithm::Whole, HostAlgorithm::Shards, HostAlgorithm::Pieces};
   std::optional<HostPlan> best;
-  for (HostAlgorithm algorithm : all) {
+  for (HostAlgorithm algorithm : allReduceAlgorithms) {
     if (!options.algorithm.empty() && options.algorithm != hostAlgorithmName(algorithm))
       continue;
-    for (int64_t chunks : {1, 2, 4, 8, 16}) {
+    for (int64_t chunks : chunkCounts) {
       HostPlan tried = plan;
       cut(tried, algorithm, options.chunks ? options.chunks : chunks);
       tried.microseconds = estimate(tried, model);
@@ -200,6 +201,79 @@ std::string hostPlanKey(const HostPlan &plan) {
   return fmt::format("{} {} {}, {} hosts of {} ranks, {}, chunks of {{{}}} and {}, part [{}]", collectiveName(c.kind),
                      c.reduces() ? reductionName(c.reduction) : "copy", elementTypeName(c.type), plan.hosts,
                      plan.perHost, hostAlgorithmName(plan.algorithm), fmt::join(plan.chunks, ","), plan.rest, c.inner);
+}
+
+//===-- Kernels --------------------------------------------------------------------------------------------------===//
+
+Plan planOfNode(const HostPlan &plan, CollectiveKind kind, int64_t inner, const HostKernelOptions &kernels) {
+  Collective collective = plan.collective;
+  collective.kind = kind;
+  collective.ranks = plan.perHost;
+  collective.inner = inner;
+  PlanOptions options;
+  options.computeUnits = kernels.computeUnits;
+  return makePlanBeside(kernels.reservedUnits, collective, kernels.chip, options);
+}
+
+Plan planOfFold(ElementType type, Reduction reduction, int parts, int64_t elements, const HostKernelOptions &kernels) {
+  Collective fold;
+  fold.kind = CollectiveKind::ReduceScatter;
+  fold.type = type, fold.reduction = reduction;
+  fold.ranks = parts, fold.inner = elements;
+  PlanOptions options;
+  options.own = &foldParts;
+  options.computeUnits = kernels.computeUnits;
+  return makePlan(fold, kernels.chip, options);
+}
+
+std::vector<int64_t> foldsOf(const HostPlan &plan) {
+  if (plan.collective.kind == CollectiveKind::ReduceScatter)
+    return {plan.collective.partElements()};
+  std::vector<int64_t> folds;
+  if (plan.collective.kind != CollectiveKind::AllReduce)
+    return folds;
+  for (int64_t elements : plan.chunks)
+    folds.push_back(elements / plan.perHost / (plan.algorithm == HostAlgorithm::Pieces ? plan.hosts : 1));
+  folds.push_back(plan.rest);
+  return folds;
+}
+
+std::vector<Plan> kernelsOf(const HostPlan &plan, const HostKernelOptions &options) {
+  const Collective &c = plan.collective;
+  std::vector<Plan> kernels;
+  auto addOfNode = [&](CollectiveKind kind, int64_t inner) {
+    if (plan.perHost > 1 && inner > 0)
+      kernels.push_back(planOfNode(plan, kind, inner, options));
+  };
+  if (c.kind == CollectiveKind::AllReduce)
+    addOfNode(c.kind, plan.rest);
+  else
+    addOfNode(c.kind, c.inner);
+  for (int64_t elements : plan.chunks)
+    for (CollectiveKind kind : {CollectiveKind::ReduceScatter, CollectiveKind::AllGather})
+      addOfNode(kind, elements / plan.perHost);
+  for (int64_t elements : foldsOf(plan))
+    if (elements > 0)
+      kernels.push_back(planOfFold(c.type, c.reduction, plan.hosts, elements, options));
+  return kernels;
+}
+
+std::vector<HostPlan> possibleHostPlans(const Collective &collective, const HostLayout &layout,
+                                        const HostPlanOptions &options) {
+  std::vector<HostPlan> plans;
+  HostModel any;
+  if (collective.kind != CollectiveKind::AllReduce)
+    return {makeHostPlan(collective, layout, any, options)};
+  for (HostAlgorithm algorithm : allReduceAlgorithms) {
+    if (!options.algorithm.empty() && options.algorithm != hostAlgorithmName(algorithm))
+      continue;
+    for (int64_t chunks : chunkCounts)
+      plans.push_back(makeHostPlan(collective, layout, any,
+                                   {hostAlgorithmName(algorithm), options.chunks ? options.chunks : chunks}));
+  }
+  if (plans.empty()) // says what there is
+    makeHostPlan(collective, layout, any, options);
+  return plans;
 }
 
 static void writeFold(ProtocolWriter &w, const Collective &) {

@@ -60,6 +60,25 @@ uint64_t largestPartBytes(const HostPlan &plan);
 /// One line that is equal exactly for equal plans.
 std::string hostPlanKey(const HostPlan &plan);
 
+//===-- Kernels --------------------------------------------------------------------------------------------------===//
+
+/// The device of a rank.
+struct HostKernelOptions {
+  const Chip &chip;
+  int computeUnits = 0, reservedUnits = 0; ///< as makePlanBeside takes them
+};
+/// Of the ranks of one host, for parts of `inner` elements.
+Plan planOfNode(const HostPlan &plan, CollectiveKind kind, int64_t inner, const HostKernelOptions &options);
+/// Of `parts` arrays in one rank's memory.
+Plan planOfFold(ElementType type, Reduction reduction, int parts, int64_t elements, const HostKernelOptions &options);
+/// Elements of a plan's folds; 0: of nothing.
+std::vector<int64_t> foldsOf(const HostPlan &plan);
+/// All kernels that a rank runs for the plan, of which some may be equal.
+std::vector<Plan> kernelsOf(const HostPlan &plan, const HostKernelOptions &options);
+/// The plans that makeHostPlan may choose, whatever the model says, with these options.
+std::vector<HostPlan> possibleHostPlans(const Collective &collective, const HostLayout &layout,
+                                        const HostPlanOptions &options = {});
+
 /// Checks as checkCollective, for any number of ranks.
 void checkHostCollective(const Collective &collective);
 

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Plans of collectives between hosts: what the model chooses, how arrays are cut, what is refused, and the reference.
 #include "collectives/hosts/HostPlan.h"
+#include "chips/Chip.h"
 #include "collectives/Reference.h"
 #include "support/TestError.h"
 #include <gtest/gtest.h>
 #include <numeric>
 #include <random>
+#include <set>
 
 namespace heddle {
 namespace {
@@ -120,6 +122,29 @@ TEST(HostPlans, RefuseWhatTheyDoNotDo) {
   rows.outer = 2;
   EXPECT_CONTAINS(refusal(rows, layoutOf(2, 2)), "between hosts a part is one run of elements");
   EXPECT_EQ(makeHostPlan(collectiveOf(CollectiveKind::AllToAll, 64, 8), layoutOf(8, 8), usual).hosts, 8);
+}
+
+// A bundle has their kernels, and the model is measured when a group is made.
+TEST(HostPlans, HaveKernelsOfThosePossible) {
+  for (const Chip *chip : {&lookupChip("host"), &lookupChip("sm_90")})
+    for (CollectiveKind kind : {CollectiveKind::AllReduce, CollectiveKind::ReduceScatter, CollectiveKind::AllGather})
+      for (auto [hosts, perHost] : {std::pair(2, 2), std::pair(3, 1), std::pair(4, 8)})
+        for (int64_t inner : {0, 3, 5000, 1 << 20}) {
+          Collective collective = collectiveOf(kind, hosts * perHost, inner);
+          HostKernelOptions options{*chip, chip->computeUnits, 32};
+          std::set<std::string> possible;
+          for (const HostPlan &plan : possibleHostPlans(collective, layoutOf(hosts, perHost)))
+            for (const Plan &kernel : kernelsOf(plan, options))
+              possible.insert(kernelKey(kernel));
+          for (const char *model : {"1,1e6,1,1e6", "10,3000,50,1000", "1000,1,1,1e6", "1,1e6,1000,1"})
+            for (const Plan &kernel :
+                 kernelsOf(makeHostPlan(collective, layoutOf(hosts, perHost), parseHostModel(model)), options))
+              EXPECT_TRUE(possible.contains(kernelKey(kernel))) << kernelKey(kernel);
+        }
+  EXPECT_CONTAINS(messageOf([] {
+                    possibleHostPlans(collectiveOf(CollectiveKind::AllReduce, 4, 8), layoutOf(2, 2), {"one_shot", 0});
+                  }),
+                  "has no algorithm `one_shot`");
 }
 
 TEST(HostModels, AreFourNumbers) {

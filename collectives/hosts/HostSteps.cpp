@@ -15,25 +15,15 @@ using State = HostCommunicator::State;
 using Operation = HostCommunicator::Operation;
 using Move = State::Move;
 
-Collective nodeCollective(const HostPlan &plan, CollectiveKind kind, int64_t inner) {
-  Collective collective = plan.collective;
-  collective.kind = kind;
-  collective.ranks = plan.perHost;
-  collective.inner = inner;
-  return collective;
-}
-
-Plan planOfNode(const State &state, const HostPlan &plan, CollectiveKind kind, int64_t inner) {
-  PlanOptions options;
-  options.computeUnits = state.node->computeUnits();
-  return makePlanBeside(state.reservedUnits(), nodeCollective(plan, kind, inner), state.device->chip(), options);
+HostKernelOptions kernelOptions(const State &state) {
+  return {state.device->chip(), state.node->computeUnits(), state.reservedUnits()};
 }
 
 /// Null for one rank, which has nothing to do.
 Communicator::Operation *prepareNode(State &state, const HostPlan &plan, CollectiveKind kind, int64_t inner) {
   if (plan.perHost == 1 || inner == 0)
     return nullptr;
-  return &state.node->prepare(planOfNode(state, plan, kind, inner));
+  return &state.node->prepare(planOfNode(plan, kind, inner, kernelOptions(state)));
 }
 
 /// What one call does.
@@ -255,31 +245,6 @@ std::vector<SlotBytes> slotsOf(const HostPlan &plan) {
            c.kind == CollectiveKind::ReduceScatter ? parts : 0}};
 }
 
-/// Elements of the folds of what the transport brings; 0: of nothing.
-std::vector<int64_t> foldsOf(const HostPlan &plan) {
-  if (plan.collective.kind == CollectiveKind::ReduceScatter)
-    return {plan.collective.partElements()};
-  std::vector<int64_t> folds;
-  if (plan.collective.kind != CollectiveKind::AllReduce)
-    return folds;
-  for (int64_t elements : plan.chunks)
-    folds.push_back(elements / plan.perHost / (plan.algorithm == HostAlgorithm::Pieces ? plan.hosts : 1));
-  folds.push_back(plan.rest);
-  return folds;
-}
-
-/// Kernels of the ranks of one host: kinds and elements.
-std::vector<std::pair<CollectiveKind, int64_t>> nodeStepsOf(const HostPlan &plan) {
-  const Collective &c = plan.collective;
-  if (c.kind != CollectiveKind::AllReduce)
-    return {{c.kind, c.inner}};
-  std::vector<std::pair<CollectiveKind, int64_t>> steps = {{CollectiveKind::AllReduce, plan.rest}};
-  for (int64_t elements : plan.chunks)
-    for (CollectiveKind kind : {CollectiveKind::ReduceScatter, CollectiveKind::AllGather})
-      steps.emplace_back(kind, elements / plan.perHost);
-  return steps;
-}
-
 } // namespace
 
 HostCommunicator::Needs needsOf(const State &state, const HostPlan &plan) {
@@ -287,18 +252,12 @@ HostCommunicator::Needs needsOf(const State &state, const HostPlan &plan) {
   for (const SlotBytes &slot : slotsOf(plan))
     needs.memoryBytes += slot.received + slot.partial + slot.gathered;
   std::set<std::string> counted;
-  auto count = [&](const Plan &kernel) {
+  for (const Plan &kernel : kernelsOf(plan, kernelOptions(state))) {
     if (!kernel.rounds || !counted.insert(kernelKey(kernel)).second)
-      return;
+      continue;
     needs.memoryBytes += uint64_t(kernel.arena.sizeBytes + kernel.arena.stagingBytes);
     needs.blocks = std::max(needs.blocks, int(kernel.blocks));
-  };
-  for (auto [kind, elements] : nodeStepsOf(plan))
-    if (plan.perHost > 1 && elements > 0)
-      count(planOfNode(state, plan, kind, elements));
-  for (int64_t elements : foldsOf(plan))
-    if (elements > 0)
-      count(state.fold->planOf(plan.collective.type, plan.collective.reduction, plan.hosts, elements));
+  }
   return needs;
 }
 

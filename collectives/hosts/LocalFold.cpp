@@ -8,19 +8,8 @@
 
 namespace heddle {
 
-Collective LocalFold::foldOf(ElementType type, Reduction reduction, int parts, int64_t elements) {
-  Collective fold;
-  fold.kind = CollectiveKind::ReduceScatter;
-  fold.type = type, fold.reduction = reduction;
-  fold.ranks = parts, fold.inner = elements;
-  return fold;
-}
-
 Plan LocalFold::planOf(ElementType type, Reduction reduction, int parts, int64_t elements) const {
-  PlanOptions options;
-  options.own = &foldParts;
-  options.computeUnits = computeUnits;
-  return makePlan(foldOf(type, reduction, parts, elements), device->chip(), options);
+  return planOfFold(type, reduction, parts, elements, {device->chip(), computeUnits});
 }
 
 /// What is found stays where it is.
@@ -31,11 +20,13 @@ const LocalFold::Prepared *LocalFold::find(const std::string &name) {
 }
 
 void LocalFold::prepare(ElementType type, Reduction reduction, int parts, int64_t elements) {
-  std::string name = describe(foldOf(type, reduction, parts, elements));
-  if (elements == 0 || find(name))
+  if (elements == 0)
     return;
   Prepared made;
   made.plan = planOf(type, reduction, parts, elements);
+  std::string name = describe(made.plan.collective);
+  if (find(name))
+    return;
   made.kernel = {device->loadModule(kernels->kernelOf(made.plan))};
   made.arena = device->allocate(uint64_t(made.plan.arena.sizeBytes), "arena of a fold", Caching::Uncached);
   struct Description {
@@ -64,7 +55,10 @@ void LocalFold::launch(Stream &stream, ElementType type, Reduction reduction, in
                        uint64_t input, uint64_t output) {
   if (elements == 0)
     return;
-  Collective fold = foldOf(type, reduction, parts, elements);
+  Collective fold;
+  fold.kind = CollectiveKind::ReduceScatter;
+  fold.type = type, fold.reduction = reduction;
+  fold.ranks = parts, fold.inner = elements;
   const Prepared *found = find(describe(fold));
   if (!found)
     throw internalError(describe(fold) + " in one rank's memory was not prepared");

@@ -30,7 +30,6 @@ private:
     Kernel kernel;
     Buffer arena, group;
   };
-  static Collective foldOf(ElementType type, Reduction reduction, int parts, int64_t elements);
   const Prepared *find(const std::string &name);
 
   std::shared_ptr<Device> device;

@@ -17,7 +17,7 @@ static void check(heddle_status status) {
 }
 
 /* What one rank does. */
-static void run(const char *file, const char *address, int rank, int ranks, int elements) {
+static void run(const char *file, const char *address, int rank, int ranks, int elements, int hosts) {
   char name[32];
   uint64_t in = 0, out = 0, size = 0;
   float *values = malloc(sizeof *values * (size_t)elements);
@@ -27,6 +27,7 @@ static void run(const char *file, const char *address, int rank, int ranks, int 
   heddle_buffer input, output;
   heddle_communicator group;
   heddle_collective sum;
+  heddle_communicator_options options = {.struct_size = sizeof options, .hosts = hosts}; /* 0: those that there are */
   heddle_collective_request request = {.struct_size = sizeof request, .type = "f32", .count = elements};
 
   if (!values)
@@ -36,7 +37,7 @@ static void run(const char *file, const char *address, int rank, int ranks, int 
   snprintf(name, sizeof name, "host:%d", rank);
   check(heddle_bundle_load(file, &bundle));
   check(heddle_device_open(name, &device));
-  check(heddle_communicator_connect(device, address, rank, ranks, NULL, NULL, &group));
+  check(heddle_communicator_connect(device, address, rank, ranks, NULL, &options, &group));
   check(heddle_communicator_add_bundle(group, bundle));
   check(heddle_communicator_prepare(group, &request, &sum));
   check(heddle_stream_create(device, &stream));
@@ -64,20 +65,21 @@ static void run(const char *file, const char *address, int rank, int ranks, int 
 
 int main(int count, char **words) {
   char address[64];
-  int ranks = count > 2 ? atoi(words[2]) : 0, elements = count > 3 ? atoi(words[3]) : 1024, worst = 0;
+  int ranks = count > 2 ? atoi(words[2]) : 0, elements = count > 3 ? atoi(words[3]) : 1024;
+  int hosts = count > 4 ? atoi(words[4]) : 0, worst = 0;
 
   if (count < 3 || ranks < 1 || ranks > 8 || elements < 1) {
-    fprintf(stderr, "usage: heddle-all-reduce-c collectives.hbundle RANKS [ELEMENTS]\n");
+    fprintf(stderr, "usage: heddle-all-reduce-c collectives.hbundle RANKS [ELEMENTS [HOSTS]]\n");
     return HEDDLE_INPUT;
   }
   snprintf(address, sizeof address, "unix:@heddle-all-reduce-c-%ld", (long)getpid());
   /* Before anything of Heddle: a child has no threads for kernels otherwise. */
   for (int rank = 1; rank < ranks; ++rank)
     if (fork() == 0) {
-      run(words[1], address, rank, ranks, elements);
+      run(words[1], address, rank, ranks, elements, hosts);
       return 0;
     }
-  run(words[1], address, 0, ranks, elements);
+  run(words[1], address, 0, ranks, elements, hosts);
   for (int rank = 1; rank < ranks; ++rank) {
     int status = 0;
     wait(&status);
