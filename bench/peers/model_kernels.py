@@ -12,3 +12,4 @@ import model_matmuls
 import model_rows
 
 CASES = {**model_attention.CASES, **model_matmuls.CASES, **model_rows.CASES}
+SIMULATED = {"experts_of_few_tokens_16x128x128": 64, "lora_of_rank_16": 64}  # for amd_kernels.py: the usual one leaves no rows

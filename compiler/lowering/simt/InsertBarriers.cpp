@@ -25,8 +25,8 @@ LogicalResult HazardWalk::insertBefore(Operation *op, HazardState &state, Scope 
     synchronise(state, scope);
     return success();
   }
-  // What one thread does and then tells the others stays together. A load that each thread makes for itself comes before
-  // the barrier: it is in flight while threads wait.
+  // What one thread does and then tells the others stays together. A load that each thread makes for itself comes
+  // before the barrier: it is in flight while threads wait.
   Operation *at = op;
   SmallVector<int> between;
   for (Operation *made = op->getPrevNode(); isa<StoreSharedOp>(op) && made; made = made->getPrevNode()) {
