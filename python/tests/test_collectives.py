@@ -10,7 +10,7 @@ import time
 import unittest
 
 import heddle
-from heddle.collectives import Communicator, CustomAllreduce
+from heddle.collectives import Communicator, CustomAllreduce, _address_towards
 
 try:
     import numpy
@@ -439,6 +439,11 @@ class Collectives(unittest.TestCase):
             self.assertEqual(len(said), len(wanted), said)
             for text, pattern in zip(said, wanted):
                 self.assertRegex(text, pattern)
+
+    def test_the_address_towards_a_host(self):
+        self.assertEqual(_address_towards("127.0.0.1"), "127.0.0.1")
+        self.assertIn(_address_towards("::1"), ("::1", None))  # where there is IPv6
+        self.assertIsNone(_address_towards("no name of a host"))
 
     def test_missing_launcher(self):
         with self.assertRaisesRegex(heddle.Error, "env|rank|launcher"):
