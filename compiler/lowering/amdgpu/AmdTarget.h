@@ -65,7 +65,7 @@ public:
   void fenceAfter(Builder &b, triton::MemSemantic semantic, triton::MemScope scope) const override;
   mlir::Value compareAndSwap(Builder &b, mlir::Value pointer, mlir::Value expected, mlir::Value value,
                              triton::MemSemantic semantic, triton::MemScope scope) const override;
-  std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot) const override;
+  std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot, int64_t mostRows) const override;
   std::optional<simt::MatrixInstruction> findInstruction(simt::MatrixDotOp dot, std::string &why) const override;
   bool readsTransposed(int elementBits) const override {
     return elementBits != 6 && llvm::is_contained(chip.transposedReadBits, elementBits);

@@ -81,7 +81,7 @@ MatrixInstruction AmdTarget::instructionOf(const WarpMatmul &row, ElementTypes t
   return made;
 }
 
-std::optional<MatrixInstruction> AmdTarget::matrixInstruction(DotOp dot) const {
+std::optional<MatrixInstruction> AmdTarget::matrixInstruction(DotOp dot, int64_t mostRows) const {
   auto aType = cast<RankedTensorType>(dot.getA().getType()), dType = cast<RankedTensorType>(dot.getType());
   Type a = aType.getElementType(), b = elementTypeOf(dot.getB().getType());
   bool native = isNativeFp8(a) && isNativeFp8(b);
@@ -90,11 +90,12 @@ std::optional<MatrixInstruction> AmdTarget::matrixInstruction(DotOp dot) const {
   int64_t rows = dType.getDimSize(rank - 2), columns = dType.getDimSize(rank - 1), depth = aType.getDimSize(rank - 1);
   if (!type)
     return std::nullopt;
-  bool isLarge = rows >= 32 && columns >= 32 && rows * columns >= manyResults;
+  constexpr int64_t large = 32;
+  bool isLarge = rows >= large && columns >= large && rows * columns >= manyResults && mostRows >= large;
   for (const WarpMatmul &row : chip.matmuls) {
     bool isSquare = row.m == row.n; // the others have no operand layout that is read 16 bytes at a time
     // Lanes for which a smaller tile has no row or column repeat one that it has. Along K that would count twice.
-    if (!isSquare || row.operand != *type || (row.m == 32 && !isLarge) || depth < row.k)
+    if (!isSquare || row.operand != *type || (row.m == large && !isLarge) || depth < row.k)
       continue;
     Type as = isFp8(a) && *type == MatrixOperand::F16 ? Type(Float16Type::get(dot.getContext())) : Type();
     MatrixInstruction made =
@@ -146,7 +147,7 @@ std::string AmdTarget::adviceFor(DotOp dot) const {
   Type a = elementTypeOf(dot.getA().getType()), b = elementTypeOf(dot.getB().getType());
   bool native = isNativeFp8(a) && isNativeFp8(b);
   std::optional<MatrixOperand> type = multipliedAs(dot, native, chip);
-  bool viaHalf = type && isFp8(a) && !native && matrixInstruction(dot);
+  bool viaHalf = type && isFp8(a) && !native && matrixInstruction(dot, INT64_MAX);
   if (type && !viaHalf)
     return "";
   std::string text, known = operandTypes(viaHalf);

@@ -50,7 +50,7 @@ static MatrixInstruction instructionOf(const WarpMatmul &row, Type a, Type b, Ty
   return made;
 }
 
-std::optional<MatrixInstruction> NvptxTarget::matrixInstruction(DotOp dot) const {
+std::optional<MatrixInstruction> NvptxTarget::matrixInstruction(DotOp dot, int64_t /*mostRows*/) const {
   auto aType = cast<RankedTensorType>(dot.getA().getType()), dType = cast<RankedTensorType>(dot.getType());
   Type a = aType.getElementType(), b = elementTypeOf(dot.getB().getType());
   std::optional<MatrixOperand> type = multipliedAs(a, b, dType.getElementType(), dot.getInputPrecision());

@@ -66,7 +66,7 @@ public:
   bool predicatesAccesses() const override { return true; }
   mlir::Value orderedLoadIf(Builder &b, mlir::Value bit, mlir::Value pointer, mlir::Value other,
                             bool isVolatile) const override;
-  std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot) const override;
+  std::optional<simt::MatrixInstruction> matrixInstruction(triton::DotOp dot, int64_t mostRows) const override;
   std::optional<simt::MatrixInstruction> findInstruction(simt::MatrixDotOp dot, std::string &why) const override;
   layout::LinearLayout accumulatorLayout(const simt::MatrixInstruction &instruction, const layout::Shape &shape,
                                          const layout::Shape &warps) const override;

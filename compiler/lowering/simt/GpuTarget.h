@@ -222,8 +222,9 @@ public:
   mlir::Value updateBySwapping(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,
                                triton::MemSemantic semantic, triton::MemScope scope) const;
 
-  /// The instruction for operands and accumulators of these types; nothing when the chip multiplies them otherwise.
-  virtual std::optional<MatrixInstruction> matrixInstruction(triton::DotOp dot) const = 0;
+  /// The instruction for operands and accumulators of these types, of at most so many rows where the chip has a choice;
+  /// nothing when the chip multiplies them otherwise.
+  virtual std::optional<MatrixInstruction> matrixInstruction(triton::DotOp dot, int64_t mostRows) const = 0;
   /// The instruction that a product names; nothing when the chip has none for its types, and `why`.
   virtual std::optional<MatrixInstruction> findInstruction(MatrixDotOp dot, std::string &why) const = 0;
   /// What its author is told of a product whose element types the chip does not multiply as they are: what becomes of

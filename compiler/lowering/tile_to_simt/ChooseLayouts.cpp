@@ -39,7 +39,7 @@ std::optional<std::pair<int, int64_t>> LayoutAssigner::runOfProduct(LoadOp load)
   for (size_t i = 0; i < seen.size(); ++i)
     for (OpOperand &use : seen[i].getUses()) {
       if (auto dot = dyn_cast<DotOp>(use.getOwner()); dot && use.getOperandNumber() < 2) {
-        if (std::optional<MatrixInstruction> instruction = target.matrixInstruction(dot))
+        if (std::optional<MatrixInstruction> instruction = matrixInstruction(dot))
           return std::pair(int(tileOf(dot.getD()).getRank()) - 1 - int(use.getOperandNumber()), instruction->kWidth);
       } else if (auto dot = dyn_cast<DotScaledOp>(use.getOwner()); dot && use.getOperandNumber() < 2) {
         return std::pair(int(tileOf(dot.getD()).getRank()) - 1 - int(use.getOperandNumber()), scaledRunBytes);
@@ -152,6 +152,19 @@ bool LayoutAssigner::isUsedByRows(Value product) {
   return false;
 }
 
+// In chains as of attention each warp has rows of its own, if an instruction is small enough: else warps would exchange
+// what they reduce of a row, and the left operand of the second matmul.
+std::optional<MatrixInstruction> LayoutAssigner::matrixInstruction(DotOp dot) {
+  std::optional<MatrixInstruction> usual = target.matrixInstruction(dot, INT64_MAX);
+  layout::Shape shape = shapeOf(dot.getD());
+  int64_t ofWarp = shape[shape.size() - 2] / warps;
+  bool byRows = isMadeOfProduct(dot.getA()) || isUsedByRows(dot.getD());
+  if (!usual || !byRows || usual->m <= ofWarp)
+    return usual;
+  std::optional<MatrixInstruction> smaller = target.matrixInstruction(dot, ofWarp);
+  return smaller && smaller->m <= ofWarp ? smaller : usual;
+}
+
 // Warps go along the longer side of the result, but not beyond what an instruction covers. In chains as of attention
 // they go along rows: what is done with a row then stays within a warp, and a product becomes an operand in its
 // registers.
@@ -225,7 +238,7 @@ LinearLayout LayoutAssigner::dotLayout(DotOp op) {
   groups[op] = group;
   if (group)
     return layout::wgmmaAccumulator(shape, {4 * group->groupsAlongM, group->groupsAlongN}, group->n);
-  std::optional<MatrixInstruction> instruction = target.matrixInstruction(op);
+  std::optional<MatrixInstruction> instruction = matrixInstruction(op);
   if (!instruction) {
     layout::Shape size(rank, 1);
     for (size_t axis = rank - 2; axis < rank; ++axis)

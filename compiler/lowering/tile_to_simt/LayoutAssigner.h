@@ -67,6 +67,7 @@ private:
   std::optional<std::pair<int, int64_t>> runOfProduct(triton::LoadOp load);
   void takeRunAlongK(triton::LoadOp load, analysis::AccessLayout &access);
   /// Of the result of a `tt.dot` or `tt.dot_scaled`, along each axis.
+  std::optional<MatrixInstruction> matrixInstruction(triton::DotOp dot);
   layout::Shape warpsOf(mlir::Operation *dot, const MatrixInstruction &instruction);
   LinearLayout dotLayout(triton::DotOp op);
   /// Where a store's elements are to be: as its access wants it, or as matrix instructions left them.

@@ -30,6 +30,8 @@ struct RingCopy {
 
 class ProducerWarps;
 
+inline constexpr int simdsOfUnit = 4; ///< AMD's
+
 class LoopPipeliner {
 public:
   /// `usual`: stages, where nobody says how many. `mostIndexWords`: see LoopSlice.
@@ -40,6 +42,9 @@ public:
   virtual bool find();
   /// Whether two blocks find registers for the loop.
   bool leavesRegistersForTwo() const;
+  /// Whether a second block on the compute unit is worth more than rings that have no room beside it: not where two
+  /// warps of a block share a SIMD, and tiles are copied, so that one of them has work while the other waits.
+  bool mayShareUnit() const { return leavesRegistersForTwo() && (copies.empty() || to.warps <= simdsOfUnit); }
   /// Whether the loop says its number of stages itself.
   bool isAsked();
   bool isAskedForRows();

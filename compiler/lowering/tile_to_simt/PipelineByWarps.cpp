@@ -121,10 +121,10 @@ bool WarpCopies::fitsRegisters(int64_t more, int parts) const {
   return carriedWords(loop) + matmulWords(loop) / parts + more <= most;
 }
 
-/// How many blocks registers leave room for on a compute unit.
+/// How many blocks registers leave room for on a compute unit, but no more than give each SIMD four warps.
 static int64_t blocksByRegisters(scf::ForOp loop, const PipelineTarget &to) {
-  constexpr int most = 8;
-  int blocks = 1;
+  constexpr int warpsOfSimd = 4;
+  int blocks = 1, most = std::max(1, warpsOfSimd * simdsOfUnit / to.warps);
   while (blocks < most &&
          carriedWords(loop) + matmulWords(loop) < to.target.registersPerThread((blocks + 1) * to.warps))
     ++blocks;

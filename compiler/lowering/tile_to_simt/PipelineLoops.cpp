@@ -307,7 +307,7 @@ static int64_t mostRingBytes(ModuleOp module, const PipelineTarget &to,
              return pipeliner->ringBytes(bytes) == ring && pipeliner->isAsked();
            });
   };
-  bool sharesUnit = llvm::all_of(pipeliners, [](auto &pipeliner) { return pipeliner->leavesRegistersForTwo(); });
+  bool sharesUnit = llvm::all_of(pipeliners, [](auto &pipeliner) { return pipeliner->mayShareUnit(); });
   for (bytes = largestRing(); bytes && !fits(module, to, bytes, sharesUnit && !isAsked(bytes)); bytes = largestRing())
     --bytes; // a stage less for the largest
   return bytes;

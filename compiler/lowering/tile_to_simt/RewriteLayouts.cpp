@@ -170,7 +170,7 @@ void LayoutAssigner::rewriteDot(DotOp dot) {
   }
   if (std::string advice = target.adviceFor(dot); !advice.empty())
     dot.emitWarning(advice);
-  std::optional<MatrixInstruction> instruction = target.matrixInstruction(dot);
+  std::optional<MatrixInstruction> instruction = matrixInstruction(dot);
   if (!instruction) {
     for (OpOperand *operand : {&dot.getAMutable(), &dot.getBMutable()})
       setOperand(*operand, ownOrDefault(operand->get()));
