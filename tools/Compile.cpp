@@ -35,7 +35,7 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir|kernel:NAME [options]
   --cpu NAME           host: processor to generate code for: native (the default), x86-64-v3, znver4, ...
   --warps N            GPUs: warps of a block, a power of two up to 32 (AMD: 16); default 4; TTGIR: its own
   --stages N           GPUs: stages of loops over matmuls: what they multiply is loaded N - 1 iterations ahead; 1: no
-                       prefetch; default 3, AMD 2 where two blocks may share a compute unit; a loop's tt.num_stages goes before
+                       prefetch; default 3, AMD 2 where 3 would take LDS from a second block; a loop's tt.num_stages goes before
                        it; --remarks tells what was done
   --exact-math         GPUs: f32 exp, exp2, erf, tanh and sqrt as on the host, not by approximations; on sm_90 division
                        also, which on AMD is always exact

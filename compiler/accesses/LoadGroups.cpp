@@ -80,7 +80,7 @@ static Run splitOff(const Run &run, const Group &group) {
     if (!group.contains(instruction))
       rest.push_back(instruction);
   IRBuilder<> b(end);
-  // All but computation, of vectors and of scalars, may pass.
+  // All but vector code may pass.
   constexpr uint32_t others = 0x7FF & ~0x403;
   if (group.loads() > 1)
     b.CreateIntrinsic(Intrinsic::amdgcn_sched_barrier, {}, {b.getInt32(others)});
@@ -100,7 +100,8 @@ static void groupIn(Run run, const DataLayout &layout) {
   }
 }
 
-static bool isMatrixInstruction(const Instruction &instruction) {
+/// Matrix instructions, and what orders them.
+static bool isOfMatmul(const Instruction &instruction) {
   auto *call = dyn_cast<CallInst>(&instruction);
   const Function *callee = call ? call->getCalledFunction() : nullptr;
   return callee && (callee->getName().starts_with("llvm.amdgcn.mfma") ||
@@ -110,7 +111,7 @@ static bool isMatrixInstruction(const Instruction &instruction) {
 void heddle::groupLoads(Module &module) {
   for (Function &function : module)
     for (BasicBlock &block : function) {
-      if (any_of(block, isMatrixInstruction))
+      if (any_of(block, isOfMatmul))
         continue;
       SmallVector<Run> runs(1);
       for (Instruction &instruction : block)

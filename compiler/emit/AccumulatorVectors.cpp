@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Finds the vectors whose elements all go to phis of one block, from matrix instructions on, and replaces these phis by
-// one of the vector.
+// one of the vector; likewise the registers whose parts do.
 #include "compiler/emit/AccumulatorVectors.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
@@ -186,7 +186,8 @@ static Part partOf(Value *value) {
   uint64_t shift = 0;
   if (!match(value, m_Trunc(m_LShr(m_Value(word), m_ConstantInt(shift)))) && !match(value, m_Trunc(m_Value(word))))
     return {};
-  return word->getType()->isIntegerTy(32) && shift % bits == 0 ? Part{word, unsigned(shift / bits)} : Part();
+  return word->getType()->isIntegerTy(32) && shift < 32 && shift % bits == 0 ? Part{word, unsigned(shift / bits)}
+                                                                             : Part();
 }
 
 /// The registers that phis take parts of, one for each predecessor, and the type of a part.
@@ -196,8 +197,8 @@ using Words = std::pair<SmallVector<Value *, 2>, Type *>;
 static std::pair<Words, unsigned> wordsOf(const PHINode &phi) {
   Words words;
   unsigned number = 0;
-  for (Value *value : phi.incoming_values()) {
-    Part part = partOf(value);
+  for (BasicBlock *from : phi.getParent()->phis().begin()->blocks()) { // phis may have their predecessors in any order
+    Part part = partOf(phi.getIncomingValueForBlock(from));
     if (!part.word || (!words.first.empty() && part.number != number))
       return {};
     number = part.number;
@@ -210,9 +211,10 @@ static std::pair<Words, unsigned> wordsOf(const PHINode &phi) {
 /// Replaces the phis of all parts by one of the register, before the others of their block.
 static void joinParts(const Elements &phis, const Words &words) {
   PHINode *first = phis.front();
+  SmallVector<BasicBlock *, 2> predecessors(first->getParent()->phis().begin()->blocks()); // in the order of the words
   auto *whole = PHINode::Create(Type::getInt32Ty(first->getContext()), unsigned(words.first.size()), "",
                                 first->getParent()->begin());
-  for (auto [word, from] : zip(words.first, first->blocks()))
+  for (auto [word, from] : zip(words.first, predecessors))
     whole->addIncoming(word, from);
   IRBuilder<> builder(first->getParent(), first->getParent()->getFirstInsertionPt());
   Value *vector = builder.CreateBitCast(whole, FixedVectorType::get(words.second, unsigned(phis.size())));

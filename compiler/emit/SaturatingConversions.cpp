@@ -20,7 +20,8 @@ void heddle::usePlainConversions(Module &module) {
       IRBuilder<> b(call);
       Value *plain = isSigned ? b.CreateFPToSI(call->getArgOperand(0), call->getType())
                               : b.CreateFPToUI(call->getArgOperand(0), call->getType());
-      call->replaceAllUsesWith(plain);
+      // Code generation would take what is out of range for undefined, and a conversion back for a truncation.
+      call->replaceAllUsesWith(b.CreateFreeze(plain));
       call->eraseFromParent();
     }
 }

@@ -27,10 +27,13 @@ ThreadCode::Values CombineCode::fold(Region &region, SmallVector<Values> parts) 
 
 /// The one sum or product that the region makes of two numbers; null for another region.
 static Operation *onlySum(Region &region) {
-  Operation &first = region.front().front();
-  bool isOne = isa<arith::AddFOp, arith::MulFOp>(first) && first.getNextNode() == region.front().getTerminator() &&
-               first.getNextNode()->getOperand(0) == first.getResult(0) && first.getOperand(0) != first.getOperand(1) &&
-               llvm::all_of(first.getOperands(), [](Value operand) { return isa<BlockArgument>(operand); });
+  Block &body = region.front();
+  Operation &first = body.front();
+  bool isOne = isa<arith::AddFOp, arith::MulFOp>(first) && first.getNextNode() == body.getTerminator() &&
+               body.getNumArguments() == 2 && body.getTerminator()->getOperands() == first.getResults() &&
+               first.getOperand(0) != first.getOperand(1) && llvm::all_of(first.getOperands(), [&](Value operand) {
+                 return llvm::is_contained(body.getArguments(), operand);
+               });
   return isOne ? &first : nullptr;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Gives values their own layouts, forward and backward, until nothing changes; then rewrites the kernel.
 #include "compiler/lowering/tile_to_simt/AssignLayouts.h"
+#include "compiler/lowering/simt/GlobalOrder.h"
 #include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
 #include "compiler/lowering/tile_to_simt/Relayout.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -176,11 +177,27 @@ void LayoutAssigner::findRepeatable(ArrayRef<Operation *> ops) {
         return isa<AtomicRMWOp, AtomicCASOp, AtomicLoadOp, AtomicStoreOp, AtomicPollOp>(op);
       }))
     return;
+  // A store through another argument may be to the same memory, in place: other threads must have loaded before it. An
+  // exchange has a barrier for that.
+  auto mayBeStored = [&](LoadOp load) {
+    Value from = rootOf(load.getPtr());
+    return llvm::any_of(ops, [&](Operation *op) {
+      auto store = dyn_cast<StoreOp>(op);
+      Value to = store ? rootOf(store.getPtr()) : Value();
+      return store && (!from || !to ||
+                       (from != to && getElementTypeOrSelf(store.getPtr()) == getElementTypeOrSelf(load.getPtr())));
+    });
+  };
   for (Operation *op : ops) {
     RankedTensorType tile = op->getNumResults() == 1 ? tileOf(op->getResult(0)) : RankedTensorType();
     if (!tile || (tile.getRank() != 1 && tile.getNumElements() > threads()))
       continue;
     auto load = dyn_cast<LoadOp>(op);
+    bool isStored = load && mayBeStored(load);
+    if (isStored && tile.getNumElements() > threads())
+      continue;
+    if (isStored)
+      storedElsewhere.insert(op);
     if (load ? !load.getIsVolatile() : isElementwise(op) && hasAnyLayout(op))
       repeatable[op] = llvm::to_vector(op->getOperands());
   }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Finds the chain and what belongs to its second matmul, and writes the loop anew: the first iteration without the
+// Finds the chain and what belongs to its second matmul, and writes the loop again: the first iteration without the
 // second matmul, the loop over the others, and the second matmul of the last one.
 #include "compiler/lowering/tile_to_simt/DeferChains.h"
 #include "compiler/lowering/tile_to_simt/DeferMatmul.h"

@@ -2,7 +2,7 @@
 // Loops with a chain of two matmuls, as of attention: the second one, and the load of its right operand, move to the
 // next iteration, beside the first one. Between the two matmuls of an iteration then stands nothing, and all that is
 // computed from the first one's result, the softmax, is one piece: one group of warps can multiply while the other one
-// computes. For chips whose threads wait for no matmul in flight; DeferMatmul.h is for the others.
+// computes. For chips whose matmuls are of one warp; DeferMatmul.h is for warp-group MMA.
 #pragma once
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/OwningOpRef.h"

@@ -37,6 +37,21 @@ std::optional<SetVector<Operation *>> simt::pathToSum(scf::ForOp loop, Value car
   return path;
 }
 
+/// Whether `value` is computed in the body from what `from` gives.
+static bool isComputedFrom(Value value, Operation *from) {
+  SetVector<Operation *> needed;
+  auto add = [&](Value operand) {
+    Operation *op = operand.getDefiningOp();
+    if (op && op->getBlock() == from->getBlock())
+      needed.insert(op);
+  };
+  add(value);
+  for (size_t i = 0; i < needed.size(); ++i)
+    for (Value operand : needed[i]->getOperands())
+      add(operand);
+  return needed.contains(from);
+}
+
 MatmulChain simt::chainOf(scf::ForOp loop) {
   auto dots = llvm::to_vector(loop.getBody()->getOps<MatrixDotOp>());
   if (dots.size() != 2)
@@ -45,7 +60,8 @@ MatmulChain simt::chainOf(scf::ForOp loop) {
   std::optional<unsigned> number = carriedNumber(loop, chain.second);
   bool isFirstEarly = loop.isDefinedOutsideOfLoop(chain.first.getC()) && !isa<BlockArgument>(chain.first.getA());
   auto path = number ? pathToSum(loop, loop.getRegionIterArg(*number), chain.second) : std::nullopt;
-  return path && isFirstEarly && !path->contains(chain.first) ? chain : MatmulChain();
+  bool isChain = path && isFirstEarly && !path->contains(chain.first) && isComputedFrom(dots[1].getA(), dots[0]);
+  return isChain ? chain : MatmulChain();
 }
 
 MatmulChain simt::findChain(scf::ForOp loop, int64_t mostWords) {

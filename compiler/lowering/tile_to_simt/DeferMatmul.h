@@ -22,8 +22,9 @@ struct MatmulChain {
   explicit operator bool() const { return second != nullptr; }
 };
 
-/// The chain of the loop's body; none where something else needs the second one's result in the same iteration, or the
-/// first one needs what the loop carries or adds to it.
+/// The chain of the loop's body; none where something else needs the second one's result in the same iteration, where
+/// the first one adds to a sum or has a carried left operand, or where the second one multiplies nothing that is
+/// computed from the first one's result.
 MatmulChain chainOf(mlir::scf::ForOp loop);
 /// Of matmuls of warp groups; a thread has `mostWords` registers.
 MatmulChain findChain(mlir::scf::ForOp loop, int64_t mostWords);

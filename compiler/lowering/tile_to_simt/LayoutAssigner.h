@@ -150,7 +150,8 @@ private:
   /// Loads of rows and of no more elements than there are threads, and element operations, which may be made in several
   /// layouts: with their operands as the program has them.
   llvm::DenseMap<mlir::Operation *, llvm::SmallVector<mlir::Value>> repeatable;
-  std::vector<LinearLayout> resultLayouts; ///< of matrix instructions
+  llvm::DenseSet<mlir::Operation *> storedElsewhere; ///< loads of those, through another argument
+  std::vector<LinearLayout> resultLayouts;           ///< of matrix instructions
   /// Of loaded tiles, the shapes, and the axes along which they are contiguous and reduced.
   std::vector<std::pair<layout::Shape, int>> reducedRows;
   /// Of the operands of reductions, joins, ...: chosen once, when the results get theirs.

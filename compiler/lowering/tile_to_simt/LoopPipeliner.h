@@ -47,6 +47,7 @@ public:
   bool mayShareUnit() const { return leavesRegistersForTwo() && (copies.empty() || to.warps <= simdsOfUnit); }
   /// Whether the loop says its number of stages itself.
   bool isAsked();
+  /// Whether it has no matmuls and says its number of stages itself, where loops carry tiles in registers.
   bool isAskedForRows();
   /// Bytes of the rings, of which there are at most so many; 0 where that is not enough for two stages.
   int64_t ringBytes(int64_t mostBytes) const { return sizeRings(mostBytes).bytes; }

@@ -116,8 +116,8 @@ bool WarpCopies::fitsRegisters(int64_t more, int parts) const {
     for (const Held &one : *list)
       more += wordsOf(Value(GlobalLoadOp(one.load).getResult()).getType());
   scf::ForOp in = loop;
-  bool isSingle = llvm::hasSingleElement(in.getBody()->getOps<MatrixDotOp>());
-  int64_t most = to.target.registersPerThread(to.warps) * (isSingle ? 6 : 7) / 8;
+  auto dots = in.getBody()->getOps<MatrixDotOp>();
+  int64_t most = to.target.registersPerThread(to.warps) * (llvm::hasNItemsOrMore(dots, 2) ? 7 : 6) / 8;
   return carriedWords(loop) + matmulWords(loop) / parts + more <= most;
 }
 

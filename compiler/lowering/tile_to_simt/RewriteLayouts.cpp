@@ -16,8 +16,18 @@ using layout::LinearLayout;
 bool LayoutAssigner::isFree(Value value) {
   if (!value || !tileOf(value))
     return true;
-  Operation *op = value.getDefiningOp();
-  return !own(value) && op && hasAnyLayout(op) && llvm::all_of(op->getOperands(), [&](Value v) { return isFree(v); });
+  SetVector<Value> needed;
+  needed.insert(value);
+  for (size_t i = 0; i < needed.size(); ++i) {
+    Value one = needed[i];
+    if (!one || !tileOf(one))
+      continue;
+    Operation *op = one.getDefiningOp();
+    if (own(one) || !op || !hasAnyLayout(op))
+      return false;
+    needed.insert(op->operand_begin(), op->operand_end());
+  }
+  return true;
 }
 
 AccessWidth LayoutAssigner::widthOfRepeated(LoadOp load) {
@@ -48,7 +58,8 @@ bool LayoutAssigner::canRepeat(Value value, const LinearLayout &layout, Repeated
     return work.computed <= mostComputed &&
            llvm::all_of(known->second, [&](Value operand) { return canRepeat(operand, layout, work); });
   }
-  if (accesses.chooseAccess(load, threads()).order.empty() ||
+  bool isComputed = work.computed > 0;
+  if ((isComputed && storedElsewhere.contains(op)) || accesses.chooseAccess(load, threads()).order.empty() ||
       !llvm::all_of(known->second, [&](Value operand) { return isFree(operand); }))
     return false;
   bool isSmall = tileOf(value).getNumElements() <= threads();
