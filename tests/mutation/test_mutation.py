@@ -166,7 +166,9 @@ class Campaign(unittest.TestCase):
         for sent in (signal.SIGINT, signal.SIGTERM):
             program = f"import pathlib, sys; sys.path.insert(0, {str(pathlib.Path(__file__).parent)!r}); import mutate_sources; " \
                       f"sys.exit(mutate_sources.main(['--command', 'sleep 60'], pathlib.Path({str(self.root)!r})))"
-            process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL)
+            # A shell's background jobs ignore interrupts, and so would what they start.
+            process = subprocess.Popen([sys.executable, "-c", program], stderr=subprocess.DEVNULL,
+                                       preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
             end = time.monotonic() + 60
             while self.source.read_text() in ("", SOURCE) and time.monotonic() < end:
                 time.sleep(0.01)
