@@ -6,9 +6,9 @@
   HEDDLE_AITER=aiter bench/peers/aiter_kernels.py --case attention --json rows.json
 
 A row has the estimated cycles (docs/timing.md) of a launch of one workgroup, of 4096 elements along the loop, and of 128
-elements more: a 16th of the difference from 2048. Ours is compiled from Triton IR with the tiles and warps that the row
-says, and with --fp-fusion, as Triton has it by default. Needs Triton (3.9; no GPU), NumPy, and AITER's objects:
-docs/production.md says how to get them.
+elements more: a 16th of the difference from 2048; `launch` and `loop` are our cycles by AITER's. Ours is compiled from Triton
+IR with the tiles and warps that the row says, and with --fp-fusion, as Triton has it by default. Needs Triton (3.9; no GPU),
+NumPy, and AITER's objects: docs/production.md says how to get them.
 """
 import argparse
 import json
@@ -118,7 +118,7 @@ def main():
     if not objects:
         raise SystemExit("HEDDLE_AITER does not name a folder\nnote: docs/production.md says how to get AITER's objects")
     rows = []
-    print(f"{'':42}{'cycles':>8}{'128 more':>10}{'ratio':>7}{'ratio':>7}")
+    print(f"{'':42}{'cycles':>8}{'128 more':>10}{'launch':>7}{'loop':>7}")
     with tempfile.TemporaryDirectory() as scratch:
         for name in options.case or CASES:
             case = CASES[name]
