@@ -178,14 +178,17 @@ void LayoutAssigner::findRepeatable(ArrayRef<Operation *> ops) {
       }))
     return;
   // A store through another argument may be to the same memory, in place: other threads must have loaded before it. An
-  // exchange has a barrier for that.
-  auto mayBeStored = [&](LoadOp load) {
+  // exchange has a barrier for that. Small tiles are scales and biases, unless as many elements are stored.
+  auto sizeOf = [](Value pointer) { return tileOf(pointer) ? tileOf(pointer).getNumElements() : 1; };
+  auto mayBeStored = [&](LoadOp load, bool isWhole) {
     Value from = rootOf(load.getPtr());
     return llvm::any_of(ops, [&](Operation *op) {
       auto store = dyn_cast<StoreOp>(op);
-      Value to = store ? rootOf(store.getPtr()) : Value();
-      return store && (!from || !to ||
-                       (from != to && getElementTypeOrSelf(store.getPtr()) == getElementTypeOrSelf(load.getPtr())));
+      if (!store || (isWhole && sizeOf(store.getPtr()) != sizeOf(load.getPtr())))
+        return false;
+      Value to = rootOf(store.getPtr());
+      return !from || !to ||
+             (from != to && getElementTypeOrSelf(store.getPtr()) == getElementTypeOrSelf(load.getPtr()));
     });
   };
   for (Operation *op : ops) {
@@ -193,8 +196,8 @@ void LayoutAssigner::findRepeatable(ArrayRef<Operation *> ops) {
     if (!tile || (tile.getRank() != 1 && tile.getNumElements() > threads()))
       continue;
     auto load = dyn_cast<LoadOp>(op);
-    bool isStored = load && mayBeStored(load);
-    if (isStored && tile.getNumElements() > threads())
+    bool isStored = load && mayBeStored(load, /*isWhole=*/false);
+    if (isStored && (tile.getNumElements() > threads() || mayBeStored(load, /*isWhole=*/true)))
       continue;
     if (isStored)
       storedElsewhere.insert(op);
