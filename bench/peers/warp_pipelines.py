@@ -56,7 +56,14 @@ def attention(q, k, v, out, K, scale, M: tl.constexpr, N: tl.constexpr, D: tl.co
 
 SHAPES = [(matmul, 256, 256, 64), (matmul, 256, 256, 32), (matmul, 128, 256, 64), (matmul, 128, 128, 64),
           (attention, 256, 64, 128), (attention, 256, 64, 64)]
-CASES = {f"{function.fn.__name__}_{m}x{n}x{d}": (function, m, n, d) for function, m, n, d in SHAPES}
+HAND_PLACED = [(matmul, 128, 128, 32), (attention, 128, 64, 64)]  # the tiles of two pipelines of Gluon's
+
+
+def named(shapes):
+    return {f"{function.fn.__name__}_{m}x{n}x{d}": (function, m, n, d) for function, m, n, d in shapes}
+
+
+CASES = named(SHAPES + HAND_PLACED)
 
 
 def compile_by_triton(function, m, n, d, chip, warps):
@@ -96,7 +103,7 @@ def main():
     parser.add_argument("--heddle", default="build/bin/heddle")
     parser.add_argument("--chip", default="gfx950", choices=("gfx942", "gfx950"))
     parser.add_argument("--warps", type=int, default=8, help="of a block; stages are made in blocks of 8")
-    parser.add_argument("--case", action="append", choices=CASES, help="may be given several times")
+    parser.add_argument("--case", action="append", choices=CASES, help="may be given several times; default all but the tiles of Gluon's pipelines")
     parser.add_argument("--always", action="store_true", help="one more column: with stages wherever they are proven to be apart")
     parser.add_argument("--json", help="a file for the rows")
     options = parser.parse_args()
@@ -104,7 +111,7 @@ def main():
     print(f"{'':24}{'off':>8}{'auto':>8}{'ratio':>7}{'Triton':>8}{'ratio':>7}" + (f"{'always':>8}" if options.always else ""))
     rows = []
     with tempfile.TemporaryDirectory() as scratch:
-        for name in options.case or CASES:
+        for name in options.case or named(SHAPES):
             case = CASES[name]
             text, assembly, lds = compile_by_triton(*case, options.chip, options.warps)
             with open(f"{scratch}/k.ttir", "w", encoding="utf-8") as file:

@@ -149,6 +149,25 @@ inline void expectRight(int ranks, int hosts, TransportKind transport, const std
 inline constexpr CollectiveKind kindsOfHosts[] = {CollectiveKind::AllReduce, CollectiveKind::AllGather,
                                                   CollectiveKind::ReduceScatter, CollectiveKind::AllToAll};
 
+/// One host launches another collective than the other: errors on all ranks.
+inline void expectRefusedLaunches(TransportKind transport) {
+  HostPlan sum = planOf(CollectiveKind::AllReduce, 4, 2, 256, ElementType::F32, {"hosts_shards", 1});
+  HostPlan least =
+      planOf(CollectiveKind::AllReduce, 4, 2, 256, ElementType::F32, {"hosts_shards", 1}, Reduction::Minimum);
+  TestProcesses processes(4, [&](const TestRank &self) {
+    auto group = join(self, 2, transport);
+    RankRun a(*group, sum, 2), b(*group, least, 2);
+    (self.rank >= 2 ? b : a).launch(); // the ranks of each host agree
+    a.bits();
+  });
+  int named = 0;
+  for (int rank : {0, 1, 2, 3}) {
+    EXPECT_CONTAINS(processes.finish(rank), "error: ");
+    named += processes.text(rank).find("exchanges something else than this rank") != std::string::npos;
+  }
+  EXPECT_GE(named, 1);
+}
+
 /// Calls until something fails; says that, and when.
 inline void callOn(const TestRank &self, const HostPlan &plan, double seconds,
                    TransportKind transport = TransportKind::Loopback) {

@@ -16,9 +16,9 @@ using namespace heddle::triton;
 namespace {
 
 /// A loop and its chain.
-class Deferral {
+class LoadedLater : DeferredLoop {
 public:
-  explicit Deferral(scf::ForOp loop) : loop(loop), b(loop.getLoc(), loop), slice(loop) {}
+  explicit LoadedLater(scf::ForOp loop) : DeferredLoop(loop), slice(loop) {}
 
   bool find();
   void rewrite();
@@ -35,23 +35,17 @@ private:
   scf::ForOp makeLoop(ValueRange inits);
   bool isLate(Operation *op) const { return op == chain.second || late.contains(op); }
 
-  scf::ForOp loop;
-  ImplicitLocOpBuilder b;
-  LoopSlice slice; ///< of the load's address
-  MatmulChain chain;
-  unsigned number = 0;         ///< of the carried sum
-  SetVector<Operation *> path; ///< from the carried sum to the one that the second matmul adds to
+  LoopSlice slice;             ///< of the load's address
   SetVector<Operation *> late; ///< the load of the second one's right operand, and what is made of it
 };
 
 } // namespace
 
-bool Deferral::find() {
-  chain = chainOf(loop);
-  if (!chain || loop.getUnsignedCmp())
+bool LoadedLater::find() {
+  MatmulChain found = chainOf(loop);
+  if (!found || loop.getUnsignedCmp())
     return false;
-  number = *carriedNumber(loop, chain.second);
-  path = *pathToSum(loop, loop.getRegionIterArg(number), chain.second);
+  setChain(found);
   GlobalLoadOp load;
   SmallVector<Operation *> steps;
   for (Operation *op = chain.second.getB().getDefiningOp(); op && !load; op = op->getOperand(0).getDefiningOp()) {
@@ -69,7 +63,7 @@ bool Deferral::find() {
   return true;
 }
 
-SmallVector<Value> Deferral::readLater(const IRMapping &map, Value counter) {
+SmallVector<Value> LoadedLater::readLater(const IRMapping &map, Value counter) {
   SmallVector<Value> values = {map.lookupOrDefault(chain.second.getC()), map.lookupOrDefault(chain.second.getA()),
                                counter};
   for (unsigned scalar : slice.carried())
@@ -77,16 +71,13 @@ SmallVector<Value> Deferral::readLater(const IRMapping &map, Value counter) {
   return values;
 }
 
-SmallVector<Value> Deferral::carriedAfter(const IRMapping &map, Value counter) {
-  SmallVector<Value> values;
-  for (auto [i, value] : llvm::enumerate(loop.getYieldedValues()))
-    if (i != number)
-      values.push_back(map.lookupOrDefault(value));
+SmallVector<Value> LoadedLater::carriedAfter(const IRMapping &map, Value counter) {
+  SmallVector<Value> values = othersAfter(map);
   llvm::append_range(values, readLater(map, counter));
   return values;
 }
 
-Value Deferral::multiply(ValueRange later) {
+Value LoadedLater::multiply(ValueRange later) {
   IRMapping map = slice.at(later[2], later.drop_front(3));
   slice.clone(b, map);
   for (Operation *op : late)
@@ -96,62 +87,43 @@ Value Deferral::multiply(ValueRange later) {
   return b.clone(*chain.second, map)->getResult(0);
 }
 
-scf::ForOp Deferral::makeLoop(ValueRange inits) {
-  auto made = scf::ForOp::create(b, secondCounter(b, loop), loop.getUpperBound(), loop.getStep(), inits);
-  made->setAttrs(loop->getAttrs());
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(made.getBody());
+scf::ForOp LoadedLater::makeLoop(ValueRange inits) {
   IRMapping map;
-  map.map(loop.getInductionVar(), made.getInductionVar());
-  ValueRange arguments = made.getRegionIterArgs();
-  size_t others = 0;
-  for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
-    if (i != number)
-      map.map(argument, arguments[others++]);
+  auto made = beginLoop(inits, map);
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (isLate(&op) || path.contains(&op))
       continue;
     b.clone(op, map);
     if (&op == chain.first)
-      map.map(loop.getRegionIterArg(number), multiply(arguments.drop_front(others)));
+      map.map(loop.getRegionIterArg(number), multiply(laterOf(made.getRegionIterArgs())));
   }
   for (Operation &op : loop.getBody()->without_terminator())
     if (path.contains(&op))
       b.clone(op, map);
   scf::YieldOp::create(b, carriedAfter(map, made.getInductionVar()));
+  b.setInsertionPointAfter(made);
   return made;
 }
 
-void Deferral::rewrite() {
-  Value isAny = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
-  auto branch = scf::IfOp::create(b, loop.getResultTypes(), isAny, /*withElseRegion=*/true);
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, loop.getInitArgs());
-  b.setInsertionPointToStart(branch.thenBlock());
-  IRMapping map;
-  map.map(loop.getInductionVar(), loop.getLowerBound());
-  map.map(loop.getRegionIterArgs(), loop.getInitArgs());
+void LoadedLater::rewrite() {
+  scf::IfOp branch = beginBranch();
+  IRMapping map = firstIteration();
   for (Operation &op : loop.getBody()->without_terminator())
     if (!isLate(&op))
       b.clone(op, map);
   ValueRange results = makeLoop(carriedAfter(map, loop.getLowerBound())).getResults();
-  size_t others = loop.getNumResults() - 1;
-  SmallVector<Value> yielded = llvm::to_vector(results.take_front(others));
-  yielded.insert(yielded.begin() + number, multiply(results.drop_front(others)));
-  scf::YieldOp::create(b, yielded);
-  loop->replaceAllUsesWith(branch.getResults());
-  loop.erase();
+  endBranch(branch, results, multiply(laterOf(results)));
 }
 
 static size_t deferAll(ModuleOp module) {
-  std::vector<Deferral> deferrals;
+  std::vector<LoadedLater> deferrals;
   module.walk([&](scf::ForOp loop) {
     bool isInnermost =
         !loop.getBody()->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
-    if (Deferral one(loop); isInnermost && one.find())
+    if (LoadedLater one(loop); isInnermost && one.find())
       deferrals.push_back(std::move(one));
   });
-  for (Deferral &one : deferrals) {
+  for (LoadedLater &one : deferrals) {
     emitRemark(one.location())
         << "the second of two dependent matmuls moves to the next iteration, for a warp pipeline";
     one.rewrite();

@@ -78,19 +78,65 @@ MatmulChain simt::findChain(scf::ForOp loop, int64_t mostWords) {
 
 //===-- Rewriting ------------------------------------------------------------------------------------------------===//
 
-Value simt::secondCounter(ImplicitLocOpBuilder &b, scf::ForOp loop) {
+void DeferredLoop::setChain(MatmulChain taken) {
+  chain = taken;
+  number = *carriedNumber(loop, chain.second);
+  path = *pathToSum(loop, loop.getRegionIterArg(number), chain.second);
+}
+
+scf::IfOp DeferredLoop::beginBranch() {
+  Value isAny = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
+  auto branch = scf::IfOp::create(b, loop.getResultTypes(), isAny, /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, loop.getInitArgs());
+  b.setInsertionPointToStart(branch.thenBlock());
+  return branch;
+}
+
+IRMapping DeferredLoop::firstIteration() {
+  IRMapping map;
+  map.map(loop.getInductionVar(), loop.getLowerBound());
+  map.map(loop.getRegionIterArgs(), loop.getInitArgs());
+  return map;
+}
+
+SmallVector<Value> DeferredLoop::othersAfter(const IRMapping &map) {
+  SmallVector<Value> values;
+  for (auto [i, value] : llvm::enumerate(loop.getYieldedValues()))
+    if (i != number)
+      values.push_back(map.lookupOrDefault(value));
+  return values;
+}
+
+scf::ForOp DeferredLoop::beginLoop(ValueRange inits, IRMapping &map) {
   // Beyond the counter's type there is no second iteration.
   Value next = arith::AddIOp::create(b, loop.getLowerBound(), loop.getStep());
   Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next, loop.getLowerBound());
-  return arith::SelectOp::create(b, wraps, loop.getUpperBound(), next);
+  Value second = arith::SelectOp::create(b, wraps, loop.getUpperBound(), next);
+  auto made = scf::ForOp::create(b, second, loop.getUpperBound(), loop.getStep(), inits);
+  made->setAttrs(loop->getAttrs());
+  b.setInsertionPointToStart(made.getBody());
+  map.map(loop.getInductionVar(), made.getInductionVar());
+  size_t others = 0;
+  for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
+    if (i != number)
+      map.map(argument, made.getRegionIterArg(others++));
+  return made;
+}
+
+void DeferredLoop::endBranch(scf::IfOp branch, ValueRange results, Value sum) {
+  SmallVector<Value> yielded = llvm::to_vector(results.take_front(loop.getNumResults() - 1));
+  yielded.insert(yielded.begin() + number, sum);
+  scf::YieldOp::create(b, yielded);
+  loop->replaceAllUsesWith(branch.getResults());
+  loop.erase();
 }
 
 namespace {
-class Deferral {
+class Deferral : DeferredLoop {
 public:
-  Deferral(scf::ForOp loop, MatmulChain chain)
-      : loop(loop), chain(chain), b(loop.getLoc(), loop), number(*carriedNumber(loop, chain.second)),
-        path(*pathToSum(loop, loop.getRegionIterArg(number), chain.second)) {
+  Deferral(scf::ForOp loop, MatmulChain chain) : DeferredLoop(loop) {
+    setChain(chain);
     Value right = chain.second.getB();
     if ((trans = right.getDefiningOp<TransOp>()))
       right = trans.getSrc();
@@ -112,21 +158,13 @@ private:
   bool isOfSecond(Operation &op) { return &op == chain.second || &op == chain.wait || &op == chain.arrive; }
   scf::ForOp makeLoop(ValueRange inits);
 
-  scf::ForOp loop;
-  MatmulChain chain;
-  ImplicitLocOpBuilder b;
-  unsigned number; ///< of the carried sum
-  SetVector<Operation *> path;
   TransOp trans = {};
   LoadSharedOp read = {}; ///< of the second matmul's right operand
 };
 } // namespace
 
 SmallVector<Value> Deferral::carriedAfter(const IRMapping &map) {
-  SmallVector<Value> values;
-  for (auto [i, value] : llvm::enumerate(loop.getYieldedValues()))
-    if (i != number)
-      values.push_back(map.lookupOrDefault(value));
+  SmallVector<Value> values = othersAfter(map);
   for (Value value : readLater())
     values.push_back(map.lookupOrDefault(value));
   return values;
@@ -163,18 +201,9 @@ Value Deferral::multiply(ValueRange later) {
 }
 
 scf::ForOp Deferral::makeLoop(ValueRange inits) {
-  auto made = scf::ForOp::create(b, secondCounter(b, loop), loop.getUpperBound(), loop.getStep(), inits);
-  made->setAttrs(loop->getAttrs());
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(made.getBody());
   IRMapping map;
-  map.map(loop.getInductionVar(), made.getInductionVar());
-  ValueRange arguments = made.getRegionIterArgs();
-  size_t others = 0;
-  for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
-    if (i != number)
-      map.map(argument, arguments[others++]);
-  ValueRange later = arguments.drop_front(others);
+  auto made = beginLoop(inits, map);
+  ValueRange later = laterOf(made.getRegionIterArgs());
   auto isLast = [&](Operation &op) { return isa<ArriveOp>(op) && chain.second->isBeforeInBlock(&op); };
   bool isWaiting = false;
   for (Operation &op : loop.getBody()->without_terminator()) {
@@ -191,6 +220,7 @@ scf::ForOp Deferral::makeLoop(ValueRange inits) {
       b.clone(op, map);
   freeRight(later);
   scf::YieldOp::create(b, carriedAfter(map));
+  b.setInsertionPointAfter(made);
   return made;
 }
 
@@ -206,33 +236,22 @@ static void cloneFirst(ImplicitLocOpBuilder &b, Operation &op, IRMapping &map) {
 }
 
 Operation *Deferral::rewrite() {
-  Value isAny = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
-  auto branch = scf::IfOp::create(b, loop.getResultTypes(), isAny, /*withElseRegion=*/true);
-  b.setInsertionPointToStart(branch.elseBlock());
-  scf::YieldOp::create(b, loop.getInitArgs());
-  b.setInsertionPointToStart(branch.thenBlock());
-  IRMapping map;
-  map.map(loop.getInductionVar(), loop.getLowerBound());
-  map.map(loop.getRegionIterArgs(), loop.getInitArgs());
+  scf::IfOp branch = beginBranch();
+  IRMapping map = firstIteration();
   for (Operation &op : loop.getBody()->without_terminator())
     if (!isOfSecond(op))
       cloneFirst(b, op, map);
   scf::ForOp made = makeLoop(carriedAfter(map));
-  ValueRange results = made.getResults();
-  size_t others = loop.getNumResults() - 1;
-  ValueRange later = results.drop_front(others);
+  ValueRange later = laterOf(made.getResults());
   if (chain.wait) {
     waitForRight(later);
   } else {
     AsyncWaitOp::create(b, uint64_t(0)); // none is to the tile that the last one reads
     BarrierOp::create(b);
   }
-  SmallVector<Value> yielded = llvm::to_vector(results.take_front(others));
-  yielded.insert(yielded.begin() + number, multiply(later));
+  Value sum = multiply(later);
   freeRight(later);
-  scf::YieldOp::create(b, yielded);
-  loop->replaceAllUsesWith(branch.getResults());
-  loop.erase();
+  endBranch(branch, made.getResults(), sum);
   branch.walk([](LoadSharedOp load) { // of matmuls that are elsewhere now
     if (load->use_empty())
       load.erase();

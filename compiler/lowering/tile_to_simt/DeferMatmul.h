@@ -5,6 +5,7 @@
 #pragma once
 #include "compiler/dialects/simt/Simt.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/SetVector.h"
 #include <optional>
@@ -34,11 +35,38 @@ std::optional<unsigned> carriedNumber(mlir::scf::ForOp loop, MatrixDotOp dot);
 /// What is computed in the body from a carried value on its way to the sum of `dot`; nothing if it goes elsewhere too.
 std::optional<llvm::SetVector<mlir::Operation *>> pathToSum(mlir::scf::ForOp loop, mlir::Value carried,
                                                             MatrixDotOp dot);
-/// The counter of the second iteration of a loop that has a first one: the upper bound where there is none.
-mlir::Value secondCounter(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp loop);
+
+/// What rewriting a loop with its second matmul an iteration later has in common: a branch for loops that have an
+/// iteration, in which the first iteration stands before the new loop, and the last one's second matmul after it.
+class DeferredLoop {
+protected:
+  explicit DeferredLoop(mlir::scf::ForOp loop) : loop(loop), b(loop.getLoc(), loop) {}
+  /// Takes the chain, which must be one of the loop.
+  void setChain(MatmulChain taken);
+
+  /// The branch, of which the other region is complete; code is being added to it.
+  mlir::scf::IfOp beginBranch();
+  /// The values of the first iteration.
+  mlir::IRMapping firstIteration();
+  /// What the loop carries after an iteration that `map` knows, but for the sum.
+  llvm::SmallVector<mlir::Value> othersAfter(const mlir::IRMapping &map);
+  /// The loop over the other iterations, without a body; code is being added to it. `map` gets its counter and what it
+  /// carries but for the sum.
+  mlir::scf::ForOp beginLoop(mlir::ValueRange inits, mlir::IRMapping &map);
+  /// Of what the new loop carries, or gives, what the second matmul takes.
+  mlir::ValueRange laterOf(mlir::ValueRange carried) { return carried.drop_front(loop.getNumResults() - 1); }
+  /// Ends the branch, with `sum` in its place among the results, and erases the old loop.
+  void endBranch(mlir::scf::IfOp branch, mlir::ValueRange results, mlir::Value sum);
+
+  mlir::scf::ForOp loop;
+  MatmulChain chain;
+  mlir::ImplicitLocOpBuilder b;
+  unsigned number = 0;                     ///< of the carried sum
+  llvm::SetVector<mlir::Operation *> path; ///< from the carried sum to the one that the second matmul adds to
+};
 
 /// Rewrites a loop whose second matmul reads its right operand from a ring, with a tile more than those that are read
-/// in the same iteration have. The first iteration stands before the new loop and the last one's second matmul behind
+/// in the same iteration have. The first iteration stands before the new loop and the last one's second matmul after
 /// it, all of them in a branch for loops that have an iteration, which is returned and has the results of the loop. The
 /// same operations in the same order.
 mlir::Operation *deferSecond(mlir::scf::ForOp loop, MatmulChain chain);
