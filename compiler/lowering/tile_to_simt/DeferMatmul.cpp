@@ -14,13 +14,15 @@ using namespace heddle::triton;
 
 //===-- Finding --------------------------------------------------------------------------------------------------===//
 
-std::optional<unsigned> simt::carriedNumber(scf::ForOp loop, MatrixDotOp dot) {
+/// The number of the carried value that the matmul gives and nothing else uses.
+static std::optional<unsigned> carriedNumber(scf::ForOp loop, MatrixDotOp dot) {
   if (!dot->hasOneUse() || *dot->user_begin() != loop.getBody()->getTerminator())
     return std::nullopt;
   return dot->use_begin()->getOperandNumber();
 }
 
-std::optional<SetVector<Operation *>> simt::pathToSum(scf::ForOp loop, Value carried, MatrixDotOp dot) {
+/// What is computed in the body from a carried value on its way to the sum of `dot`; nothing if it goes elsewhere too.
+static std::optional<SetVector<Operation *>> pathToSum(scf::ForOp loop, Value carried, MatrixDotOp dot) {
   SetVector<Operation *> path;
   SmallVector<Value> work = {carried};
   while (!work.empty())

@@ -8,7 +8,6 @@
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/SetVector.h"
-#include <optional>
 
 namespace heddle::simt {
 
@@ -29,12 +28,6 @@ struct MatmulChain {
 MatmulChain chainOf(mlir::scf::ForOp loop);
 /// Of matmuls of warp groups; a thread has `mostWords` registers.
 MatmulChain findChain(mlir::scf::ForOp loop, int64_t mostWords);
-
-/// The number of the carried value that the matmul gives and nothing else uses.
-std::optional<unsigned> carriedNumber(mlir::scf::ForOp loop, MatrixDotOp dot);
-/// What is computed in the body from a carried value on its way to the sum of `dot`; nothing if it goes elsewhere too.
-std::optional<llvm::SetVector<mlir::Operation *>> pathToSum(mlir::scf::ForOp loop, mlir::Value carried,
-                                                            MatrixDotOp dot);
 
 /// What rewriting a loop with its second matmul an iteration later has in common: a branch for loops that have an
 /// iteration, in which the first iteration stands before the new loop, and the last one's second matmul after it.
