@@ -98,6 +98,10 @@ public:
       throw inputError(fmt::format("`--device {}` is one device; a module wants a driver, as in `--device {}`",
                                    request.device, driver));
     parameters = parametersOf(module);
+    if (bootstrap)
+      program::requireProcesses(module, bootstrap->size());
+    first = bootstrap ? size_t(bootstrap->rank()) : 0;
+    ranksHere = bootstrap ? 1 : size_t(count);
   }
 
   void open() {
@@ -105,7 +109,6 @@ public:
       auto device = openDeviceOfRank(request.device, bootstrap->rank());
       processes = std::make_shared<ProcessGroup>(*bootstrap, device);
       devices = {device};
-      first = processes->rank();
       return;
     }
     for (int64_t rank = 0; rank < module.deviceCount(); ++rank)
@@ -132,7 +135,7 @@ public:
 
   std::vector<std::vector<ArrayBytes>> inputs(ModuleResult &result) const {
     auto ranks = size_t(module.deviceCount());
-    std::vector<std::vector<ArrayBytes>> all(devices.size());
+    std::vector<std::vector<ArrayBytes>> all(ranksHere);
     std::vector<bool> used(request.arguments.size());
     std::map<size_t, std::vector<size_t>> missing; // ranks by parameter
     for (size_t rank = 0; rank < ranks; ++rank)
@@ -154,7 +157,7 @@ public:
                                             value->value, request.arguments[i].value));
           }
         }
-        if (size_t local = rank - first; local < devices.size())
+        if (size_t local = rank - first; local < ranksHere)
           all[local].push_back({parameter.shape, bytesOf(parameter, value, rank)});
         if (!value)
           missing[parameter.number].push_back(rank);
@@ -174,7 +177,7 @@ public:
   const ModuleRequest &request;
   hlo::Module module;
   std::vector<std::shared_ptr<Device>> devices; ///< of this process
-  size_t first = 0;                             ///< the rank of devices[0]
+  size_t first = 0, ranksHere = 0;              ///< the rank of devices[0], and how many there are
   std::unique_ptr<Bootstrap> bootstrap;         ///< of processes, as what follows
   std::shared_ptr<ProcessGroup> processes;
   std::vector<Parameter> parameters;
@@ -375,9 +378,9 @@ static std::unique_ptr<program::Program> makeProgram(const ModuleRun &run) {
   return std::make_unique<program::Program>(run.module, run.devices, run.options());
 }
 
-static std::vector<std::vector<ArrayBytes>> runOften(const ModuleRun &run, ModuleResult &result) {
+static std::vector<std::vector<ArrayBytes>>
+runOften(const ModuleRun &run, const std::vector<std::vector<ArrayBytes>> &inputs, ModuleResult &result) {
   const ModuleRequest &request = run.request;
-  std::vector<std::vector<ArrayBytes>> inputs = run.inputs(result);
   auto program = makeProgram(run);
   std::vector<std::vector<ArrayBytes>> outputs = program->run(inputs);
   for (int i = 0; i < request.warmup; ++i)
@@ -406,11 +409,13 @@ ModuleResult runModule(const ModuleRequest &request) {
   ModuleResult result;
   result.module = run.module.name;
   result.warnings = run.module.warnings;
-  run.open();
   result.rank = int(run.first);
-  std::vector<std::vector<ArrayBytes>> outputs;
+  // What is wrong with the request is an error of each rank's own, before there is a group that it could end.
+  (void)run.options();
+  std::vector<std::vector<ArrayBytes>> inputs = run.inputs(result), outputs;
+  run.open();
   try {
-    outputs = runOften(run, result);
+    outputs = runOften(run, inputs, result);
   } catch (const Error &error) {
     if (run.processes)
       tellOthers(*run.processes, error);

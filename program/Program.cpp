@@ -294,12 +294,16 @@ Program::Program(hlo::Module module, std::vector<std::shared_ptr<Device>> device
   const Chip &chip = devices[0]->chip();
   implementation = std::make_unique<Implementation>(std::move(module), chip, std::move(devices), std::move(options));
 }
-Program::Program(hlo::Module module, std::shared_ptr<ProcessGroup> processes, ProgramOptions options) {
-  if (int64_t(processes->ranks()) != module.deviceCount())
+void requireProcesses(const hlo::Module &module, int ranks) {
+  if (ranks != module.deviceCount())
     throw inputError(
         fmt::format("module `{}` is for {} devices ({} replicas of {} partitions), and there are {} processes",
-                    module.name, module.deviceCount(), module.replicaCount, module.partitionCount, processes->ranks()),
+                    module.name, module.deviceCount(), module.replicaCount, module.partitionCount, ranks),
         {fmt::format("run it with {} processes", module.deviceCount())});
+}
+
+Program::Program(hlo::Module module, std::shared_ptr<ProcessGroup> processes, ProgramOptions options) {
+  requireProcesses(module, processes->ranks());
   std::vector<std::shared_ptr<Device>> own = {processes->device()};
   const Chip &chip = own[0]->chip();
   implementation = std::make_unique<Implementation>(std::move(module), chip, std::move(own), std::move(options),

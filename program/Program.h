@@ -58,6 +58,9 @@ struct StepDescription {
   int depth = 0;                  ///< nesting in loops
 };
 
+/// Throws an input error unless the module is for so many ranks, each a process.
+void requireProcesses(const hlo::Module &module, int ranks);
+
 class Program {
 public:
   /// Compiles every kernel. Device number replica * partitions + partition of the module is `devices[number]`. Throws
