@@ -505,7 +505,7 @@ static std::vector<Phase> gpuPhases(const char *implement, std::vector<Phase> re
     {"simplify-layouts", Level::Simt, "merges equal operations and hoists loop invariants",
      "cse,loop-invariant-code-motion", nullptr, ours, {}},
     {"defer-matmuls", Level::Simt,
-     "(AMD) moves the second of two dependent matmuls of a loop to the next iteration, for a warp pipeline", nullptr,
+     "(AMD) has the second of two dependent matmuls of a loop run in the next iteration, for a warp pipeline", nullptr,
      deferChains, ours, {}, Entrance::Tile},
     {"pipeline-loops", Level::Simt,
      "prefetches the operands of matmuls in loops: to shared memory, or (AMD) to registers", nullptr, pipelineLoops,

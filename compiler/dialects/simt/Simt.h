@@ -29,6 +29,9 @@ bool isPartition(mlir::Operation *function);
 /// one warp.
 inline constexpr llvm::StringLiteral contiguousAttribute = "simt.contiguous";
 inline constexpr llvm::StringLiteral spanAttribute = "simt.span";
+/// Of `scf.for`: the second of its two dependent matmuls is to run in the next iteration, and its right operand stays
+/// in a ring until then. pipeline-loops does that, where its tiles are copied to rings, and takes the attribute away.
+inline constexpr llvm::StringLiteral defersSecondAttribute = "simt.defers_second";
 
 /// The layout of a tile of this level. Asserts that it has one.
 const layout::LinearLayout &layoutOf(mlir::Type type);

@@ -75,6 +75,14 @@ static LogicalResult verifyPartition(Operation *op, NamedAttribute attribute) {
                                          : ": a thread has 1 to 256 registers");
 }
 
+// Rule S87: a loop's, without a value.
+static LogicalResult verifyDefersSecond(Operation *op, Attribute attribute) {
+  if (isa<scf::ForOp>(op) && isa<UnitAttr>(attribute))
+    return success();
+  return op->emitOpError() << "has `" << defersSecondAttribute << "` " << attribute
+                           << ": it is of `scf.for`, without a value";
+}
+
 LogicalResult SimtDialect::verifyOperationAttribute(Operation *op, NamedAttribute attribute) {
   StringRef name = attribute.getName();
   if (isa<triton::FuncOp>(op) && (name == warpsAttribute || name == firstWarpAttribute || name == registersAttribute))
@@ -85,5 +93,7 @@ LogicalResult SimtDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return verifyResidentBlocks(op, attribute.getValue());
   if (name == contiguousAttribute || name == spanAttribute)
     return verifyArrangement(op, attribute);
+  if (name == defersSecondAttribute)
+    return verifyDefersSecond(op, attribute.getValue());
   return op->emitOpError() << "has no attribute `" << name << "`";
 }

@@ -115,17 +115,49 @@ void LoadedLater::rewrite() {
   endBranch(branch, results, multiply(laterOf(results)));
 }
 
-static size_t deferAll(ModuleOp module) {
-  std::vector<LoadedLater> deferrals;
+//===-- Choice ---------------------------------------------------------------------------------------------------===//
+
+static std::vector<scf::ForOp> innermostLoops(ModuleOp module) {
+  std::vector<scf::ForOp> loops;
   module.walk([&](scf::ForOp loop) {
-    bool isInnermost =
-        !loop.getBody()->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
-    if (LoadedLater one(loop); isInnermost && one.find())
-      deferrals.push_back(std::move(one));
+    if (!loop.getBody()->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted())
+      loops.push_back(loop);
   });
+  return loops;
+}
+
+static void tellDeferral(Location location) {
+  emitRemark(location) << "the second of two dependent matmuls moves to the next iteration, for a warp pipeline";
+}
+
+/// For pipeline-loops.
+static size_t markAll(ModuleOp module) {
+  size_t count = 0;
+  for (scf::ForOp loop : innermostLoops(module))
+    if (!loop.getUnsignedCmp() && chainOf(loop)) {
+      loop->setAttr(defersSecondAttribute, UnitAttr::get(module.getContext()));
+      tellDeferral(loop.getLoc());
+      ++count;
+    }
+  return count;
+}
+
+/// Of marks that pipeline-loops left.
+static bool hasMark(ModuleOp module) {
+  return module
+      .walk([](scf::ForOp loop) {
+        return loop->hasAttr(defersSecondAttribute) ? WalkResult::interrupt() : WalkResult::advance();
+      })
+      .wasInterrupted();
+}
+
+static size_t loadAllLater(ModuleOp module) {
+  std::vector<LoadedLater> deferrals;
+  for (scf::ForOp loop : innermostLoops(module))
+    if (LoadedLater one(loop); one.find())
+      deferrals.push_back(std::move(one));
   for (LoadedLater &one : deferrals) {
-    emitRemark(one.location())
-        << "the second of two dependent matmuls moves to the next iteration, for a warp pipeline";
+    tellDeferral(one.location());
     one.rewrite();
   }
   return deferrals.size();
@@ -144,12 +176,16 @@ static size_t countStaged(ModuleOp module) {
 }
 
 void simt::deferChains(ModuleOp module, llvm::function_ref<LogicalResult(OwningOpRef<ModuleOp> &)> runPhasesAfter) {
-  OwningOpRef<ModuleOp> copy = module.clone();
-  auto isAccepted = [&] {
-    ScopedDiagnosticHandler ignore(module.getContext(), [](Diagnostic &) { return success(); });
-    size_t deferred = deferAll(*copy);
-    return deferred > 0 && succeeded(runPhasesAfter(copy)) && countStaged(*copy) == deferred;
-  };
-  if (isAccepted())
-    deferAll(module);
+  for (auto *defer : {markAll, loadAllLater}) {
+    auto isAccepted = [&] {
+      OwningOpRef<ModuleOp> copy = module.clone();
+      ScopedDiagnosticHandler ignore(module.getContext(), [](Diagnostic &) { return success(); });
+      size_t deferred = defer(*copy);
+      return deferred > 0 && succeeded(runPhasesAfter(copy)) && !hasMark(*copy) && countStaged(*copy) == deferred;
+    };
+    if (isAccepted()) {
+      defer(module);
+      return;
+    }
+  }
 }

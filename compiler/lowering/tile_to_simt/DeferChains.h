@@ -10,10 +10,11 @@
 
 namespace heddle::simt {
 
-/// Rewrites such innermost loops of tiles that have layouts, before their loads are prefetched. A loop stays as it is
-/// where the load of the second matmul's right operand cannot be made an iteration later. The same operations on each
-/// element, in the same order. `runPhasesAfter` runs the phases up to the one that finds stages; where these do not
-/// make stages of each rewritten loop, all loops stay as they are.
+/// Marks such innermost loops (simt.defers_second) of tiles that have layouts, before their loads are prefetched; or
+/// where pipeline-loops does not do that to each of them, because tiles come by way of registers, rewrites them so that
+/// the second matmul's right operand is loaded an iteration later. A loop stays as it is where that is not possible.
+/// The same operations on each element, in the same order. `runPhasesAfter` runs the phases up to the one that finds
+/// stages; where these do not make stages of each such loop, all loops stay as they are.
 void deferChains(mlir::ModuleOp module,
                  llvm::function_ref<mlir::LogicalResult(mlir::OwningOpRef<mlir::ModuleOp> &)> runPhasesAfter);
 

@@ -87,6 +87,8 @@ void DeferredLoop::setChain(MatmulChain taken) {
 }
 
 scf::IfOp DeferredLoop::beginBranch() {
+  if (hasIteration)
+    return {};
   Value isAny = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, loop.getLowerBound(), loop.getUpperBound());
   auto branch = scf::IfOp::create(b, loop.getResultTypes(), isAny, /*withElseRegion=*/true);
   b.setInsertionPointToStart(branch.elseBlock());
@@ -112,9 +114,9 @@ SmallVector<Value> DeferredLoop::othersAfter(const IRMapping &map) {
 
 scf::ForOp DeferredLoop::beginLoop(ValueRange inits, IRMapping &map) {
   // Beyond the counter's type there is no second iteration.
-  Value next = arith::AddIOp::create(b, loop.getLowerBound(), loop.getStep());
-  Value wraps = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, next, loop.getLowerBound());
-  Value second = arith::SelectOp::create(b, wraps, loop.getUpperBound(), next);
+  Value next = b.createOrFold<arith::AddIOp>(loop.getLowerBound(), loop.getStep());
+  Value wraps = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, next, loop.getLowerBound());
+  Value second = b.createOrFold<arith::SelectOp>(wraps, loop.getUpperBound(), next);
   auto made = scf::ForOp::create(b, second, loop.getUpperBound(), loop.getStep(), inits);
   made->setAttrs(loop->getAttrs());
   b.setInsertionPointToStart(made.getBody());
@@ -129,15 +131,18 @@ scf::ForOp DeferredLoop::beginLoop(ValueRange inits, IRMapping &map) {
 void DeferredLoop::endBranch(scf::IfOp branch, ValueRange results, Value sum) {
   SmallVector<Value> yielded = llvm::to_vector(results.take_front(loop.getNumResults() - 1));
   yielded.insert(yielded.begin() + number, sum);
-  scf::YieldOp::create(b, yielded);
-  loop->replaceAllUsesWith(branch.getResults());
+  if (branch) {
+    scf::YieldOp::create(b, yielded);
+    yielded = llvm::to_vector_of<Value>(branch.getResults());
+  }
+  loop->replaceAllUsesWith(yielded);
   loop.erase();
 }
 
 namespace {
 class Deferral : DeferredLoop {
 public:
-  Deferral(scf::ForOp loop, MatmulChain chain) : DeferredLoop(loop) {
+  Deferral(scf::ForOp loop, MatmulChain chain, bool hasIteration) : DeferredLoop(loop, hasIteration) {
     setChain(chain);
     Value right = chain.second.getB();
     if ((trans = right.getDefiningOp<TransOp>()))
@@ -153,12 +158,15 @@ private:
   /// Values that the second matmul takes an iteration later: sum, left operand, number of the right one's tile, and
   /// where it is waited for alone, the number and the parity of the barrier object.
   SmallVector<Value> readLater();
-  /// The second matmul of the iteration before, and the wait for it.
+  /// The second matmul of the iteration before.
   Value multiply(ValueRange later);
+  Value multiplyLast(ValueRange later);
   void waitForRight(ValueRange later);
   void freeRight(ValueRange later);
   bool isOfSecond(Operation &op) { return &op == chain.second || &op == chain.wait || &op == chain.arrive; }
+  bool isOfGroups() { return bool(chain.first.getWarpGroups()); }
   scf::ForOp makeLoop(ValueRange inits);
+  SmallVector<Value> makeOthers(ValueRange inits);
 
   TransOp trans = {};
   LoadSharedOp read = {}; ///< of the second matmul's right operand
@@ -208,15 +216,21 @@ scf::ForOp Deferral::makeLoop(ValueRange inits) {
   ValueRange later = laterOf(made.getRegionIterArgs());
   auto isLast = [&](Operation &op) { return isa<ArriveOp>(op) && chain.second->isBeforeInBlock(&op); };
   bool isWaiting = false;
+  Value sum;
   for (Operation &op : loop.getBody()->without_terminator()) {
     if (isOfSecond(op) || path.contains(&op) || isLast(op))
       continue;
     b.clone(op, map);
     if (isa<WaitArrivalsOp>(op) && !std::exchange(isWaiting, true))
       waitForRight(later);
+    if (&op == chain.first && !isOfGroups())
+      sum = multiply(later);
   }
-  cast<MatrixDotOp>(map.lookup(chain.first.getD()).getDefiningOp()).setPending(1); // the second one begins after it
-  map.map(loop.getRegionIterArg(number), multiply(later));
+  if (isOfGroups()) { // the second one begins while the first one goes on
+    cast<MatrixDotOp>(map.lookup(chain.first.getD()).getDefiningOp()).setPending(1);
+    sum = multiply(later);
+  }
+  map.map(loop.getRegionIterArg(number), sum);
   for (Operation &op : loop.getBody()->without_terminator())
     if (path.contains(&op) || (isLast(op) && !isOfSecond(op)))
       b.clone(op, map);
@@ -237,24 +251,45 @@ static void cloneFirst(ImplicitLocOpBuilder &b, Operation &op, IRMapping &map) {
   clone->erase();
 }
 
+/// All iterations but the first one; what they give. Where matmuls are of one warp, a branch tells the loop's
+/// iterations from none, so that LLVM makes one block of it.
+SmallVector<Value> Deferral::makeOthers(ValueRange inits) {
+  if (isOfGroups())
+    return llvm::to_vector_of<Value>(makeLoop(inits).getResults());
+  Value left = arith::SubIOp::create(b, loop.getUpperBound(), loop.getLowerBound());
+  Value isMore = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, left, loop.getStep());
+  auto branch = scf::IfOp::create(b, TypeRange(inits), isMore, /*withElseRegion=*/true);
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, inits);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, makeLoop(inits).getResults());
+  b.setInsertionPointAfter(branch);
+  return llvm::to_vector_of<Value>(branch.getResults());
+}
+
+Value Deferral::multiplyLast(ValueRange later) {
+  if (chain.wait) {
+    waitForRight(later);
+  } else {
+    AsyncWaitOp::create(b, uint64_t(0)); // none is to the tile that the last one reads
+    BarrierOp::create(b, /*warp=*/false, /*copies=*/false, /*shared=*/!isOfGroups(), /*bare=*/false);
+  }
+  return multiply(later);
+}
+
 Operation *Deferral::rewrite() {
   scf::IfOp branch = beginBranch();
   IRMapping map = firstIteration();
   for (Operation &op : loop.getBody()->without_terminator())
     if (!isOfSecond(op))
       cloneFirst(b, op, map);
-  scf::ForOp made = makeLoop(carriedAfter(map));
-  ValueRange later = laterOf(made.getResults());
-  if (chain.wait) {
-    waitForRight(later);
-  } else {
-    AsyncWaitOp::create(b, uint64_t(0)); // none is to the tile that the last one reads
-    BarrierOp::create(b);
-  }
-  Value sum = multiply(later);
+  SmallVector<Value> results = makeOthers(carriedAfter(map));
+  ValueRange later = laterOf(results);
+  Value sum = multiplyLast(later);
   freeRight(later);
-  endBranch(branch, made.getResults(), sum);
-  branch.walk([](LoadSharedOp load) { // of matmuls that are elsewhere now
+  Operation *around = branch ? branch.getOperation() : loop->getParentOp();
+  endBranch(branch, results, sum);
+  around->walk([](LoadSharedOp load) { // of matmuls that are elsewhere now
     if (load->use_empty())
       load.erase();
   });
@@ -277,5 +312,9 @@ void simt::leavePending(scf::ForOp loop, MatmulChain chain) {
 }
 
 Operation *simt::deferSecond(scf::ForOp loop, MatmulChain chain) {
-  return Deferral(loop, chain).rewrite();
+  return Deferral(loop, chain, /*hasIteration=*/false).rewrite();
+}
+
+void simt::deferSecondOfAny(scf::ForOp loop, MatmulChain chain) {
+  Deferral(loop, chain, /*hasIteration=*/true).rewrite();
 }

@@ -33,11 +33,13 @@ MatmulChain findChain(mlir::scf::ForOp loop, int64_t mostWords);
 /// iteration, in which the first iteration stands before the new loop, and the last one's second matmul after it.
 class DeferredLoop {
 protected:
-  explicit DeferredLoop(mlir::scf::ForOp loop) : loop(loop), b(loop.getLoc(), loop) {}
+  /// `hasIteration`: the loop is known to have one, so that it needs no branch.
+  explicit DeferredLoop(mlir::scf::ForOp loop, bool hasIteration = false)
+      : loop(loop), b(loop.getLoc(), loop), hasIteration(hasIteration) {}
   /// Takes the chain, which must be one of the loop.
   void setChain(MatmulChain taken);
 
-  /// The branch, of which the other region is complete; code is being added to it.
+  /// The branch, of which the other region is complete; code is being added to it. Null if the loop has an iteration.
   mlir::scf::IfOp beginBranch();
   /// The values of the first iteration.
   mlir::IRMapping firstIteration();
@@ -54,7 +56,8 @@ protected:
   mlir::scf::ForOp loop;
   MatmulChain chain;
   mlir::ImplicitLocOpBuilder b;
-  unsigned number = 0;                     ///< of the carried sum
+  unsigned number = 0; ///< of the carried sum
+  bool hasIteration;
   llvm::SetVector<mlir::Operation *> path; ///< from the carried sum to the one that the second matmul adds to
 };
 
@@ -63,6 +66,8 @@ protected:
 /// it, all of them in a branch for loops that have an iteration, which is returned and has the results of the loop. The
 /// same operations in the same order.
 mlir::Operation *deferSecond(mlir::scf::ForOp loop, MatmulChain chain);
+/// The same of a loop that is known to have an iteration, and whose matmuls are of one warp.
+void deferSecondOfAny(mlir::scf::ForOp loop, MatmulChain chain);
 
 /// Leaves the second matmul pending at the end of an iteration, so that the next one's first matmul begins before it
 /// ends; the sum is waited for where it is used. Takes the same rings as deferSecond, and fewer registers.

@@ -10,6 +10,7 @@
 #include "mlir/IR/Verifier.h"
 #include "llvm/ADT/SetVector.h"
 #include <fmt/format.h>
+#include <limits>
 
 using namespace mlir;
 using namespace heddle;
@@ -152,15 +153,28 @@ static bool isAccepted(ModuleOp module, const StageOptions &options, llvm::funct
   return change(*copy) && succeeded(mlir::verify(*copy)) && succeeded(options.runPhasesAfter(copy));
 }
 
-static bool isAccepted(ModuleOp module, size_t number, const Way &way, const StageOptions &options) {
+/// Why the loop does not get these stages; nothing if it does.
+static std::string refusal(ModuleOp module, size_t number, const Way &way, const StageOptions &options) {
   const GpuTarget &target = options.target;
-  return isAccepted(module, options, [&](ModuleOp copy) {
+  int64_t most = target.registersPerThread(options.warps) * 7 / 8, needed = 0;
+  bool accepted = isAccepted(module, options, [&](ModuleOp copy) {
     std::optional<LoopSteps> loop = loopInCopy(copy, number, way.parts, *target.timing());
-    if (registersFor(*loop, way.cut) > target.registersPerThread(options.warps) * 7 / 8)
+    needed = registersFor(*loop, way.cut);
+    if (needed > most)
       return false;
     rewrite(*loop, way.cut);
     return true;
   });
+  if (accepted)
+    return {};
+  return needed > most ? fmt::format("its tiles take {} registers of a thread, of {}", needed, most)
+                       : "its stages are not proven apart (rule W7)";
+}
+
+/// From how many iterations on stages are faster: beginning and ending them, with the groups a stage apart, takes about
+/// as long as an iteration.
+static int64_t leastIterations(double cycles, double uncut) {
+  return cycles < uncut ? int64_t(cycles / (uncut - cycles)) + 1 : std::numeric_limits<int64_t>::max();
 }
 
 /// The fastest first.
@@ -208,6 +222,50 @@ static void findGroupStages(ModuleOp module, const StageOptions &options) {
   }
 }
 
+/// Of the loop of this number, by the estimate.
+static void findStagesOf(ModuleOp module, size_t number, const StageOptions &options) {
+  const TimingModel &model = *options.target.timing();
+  constexpr int mostTried = 6;
+  scf::ForOp from = loopsOf(module)[number];
+  std::optional<LoopSteps> loop = stepsOf(from, model);
+  std::vector<Way> ways = loop ? waysOf(module, number, model) : std::vector<Way>();
+  if (ways.empty())
+    return;
+  double uncut = cyclesUncut(*loop);
+  // Estimates for chains of matmuls whose tiles are stored, not copied, are a tenth too low.
+  int percent = isChain(*loop) && !loop->wait ? 15 : 6;
+  std::optional<APInt> iterations = from.getStaticTripCount();
+  std::string why;
+  auto taken = ways.end();
+  for (auto way = ways.begin(); way != ways.end() && way - ways.begin() < mostTried && taken == ways.end(); ++way) {
+    std::string refused;
+    if (!options.isAlways && way->cycles > uncut * (100 - percent) / 100)
+      refused = fmt::format("stages are made where that is {} % less", percent);
+    else if (int64_t least = leastIterations(way->cycles, uncut);
+             !options.isAlways && iterations && iterations->slt(least))
+      refused =
+          fmt::format("they are faster from {} iterations on, and the loop has {}", least, iterations->getSExtValue());
+    else
+      refused = refusal(module, number, *way, options);
+    if (refused.empty())
+      taken = way;
+    if (why.empty())
+      why = refused; // of the fastest
+  }
+  if (taken == ways.end()) {
+    from.emitRemark(fmt::format("no warp pipeline: estimated {:.0f} cycles an iteration, {:.0f} without: {}",
+                                ways.front().cycles, uncut, why));
+    return;
+  }
+  std::string remark = fmt::format("a warp pipeline of {} stages: estimated {:.0f} cycles an iteration, {:.0f} without",
+                                   taken->cut.size(), taken->cycles, uncut);
+  if (taken->cycles < uncut && !iterations)
+    remark += fmt::format("; faster from about {} iterations on", leastIterations(taken->cycles, uncut));
+  from.emitRemark(remark);
+  prepare(from, taken->parts);
+  rewrite(*stepsOf(from, model), taken->cut);
+}
+
 void simt::findStages(ModuleOp module, const StageOptions &options) {
   const GpuTarget &target = options.target;
   // Stages that the text has are its author's; assertions are told to all threads at a barrier.
@@ -229,36 +287,6 @@ void simt::findStages(ModuleOp module, const StageOptions &options) {
       findGroupStages(module, options);
     return;
   }
-  const TimingModel &model = *target.timing();
-  constexpr int mostTried = 6;
-  constexpr double leastGain = 0.06, leastGainOfChain = 0.15;
-  for (size_t number = 0; number < loopsOf(module).size(); ++number) {
-    scf::ForOp from = loopsOf(module)[number];
-    std::optional<LoopSteps> loop = stepsOf(from, model);
-    if (!loop)
-      continue;
-    double uncut = cyclesUncut(*loop);
-    // Estimates for chains of matmuls whose tiles are stored, not copied, are a tenth too low.
-    double gain = isChain(*loop) && !loop->wait ? leastGainOfChain : leastGain;
-    int tried = 0;
-    std::vector<Way> ways = waysOf(module, number, model);
-    auto taken = ways.end();
-    for (auto way = ways.begin(); way != ways.end() && taken == ways.end(); ++way) {
-      bool isGain = options.isAlways || way->cycles <= uncut * (1 - gain);
-      if (!isGain || tried++ == mostTried)
-        break;
-      if (isAccepted(module, number, *way, options))
-        taken = way;
-    }
-    if (taken != ways.end()) {
-      from.emitRemark(fmt::format("a warp pipeline of {} stages: estimated {:.0f} cycles an iteration, {:.0f} without",
-                                  taken->cut.size(), taken->cycles, uncut));
-      prepare(from, taken->parts);
-      rewrite(*stepsOf(from, model), taken->cut);
-    } else if (!ways.empty()) {
-      from.emitRemark(fmt::format("no warp pipeline: estimated {:.0f} cycles an iteration, {:.0f} without{}",
-                                  ways.front().cycles, uncut,
-                                  tried ? ", but its stages are not apart, or take too many registers" : ""));
-    }
-  }
+  for (size_t number = 0; number < loopsOf(module).size(); ++number)
+    findStagesOf(module, number, options);
 }

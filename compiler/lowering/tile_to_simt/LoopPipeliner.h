@@ -80,7 +80,8 @@ protected:
   void allocateRings();
   void decide(GlobalLoadOp load, const llvm::Twine &what) { decisions.emplace_back(load.getLoc(), what.str()); }
   /// How many stages there are, and that more were wanted: `2 stages`.
-  std::string describeStages(int64_t wanted) const;
+  /// `late`: how many of the tiles of a ring are for what is read later than in its iteration.
+  std::string describeStages(int64_t wanted, int64_t late = 0) const;
   mlir::Value i32(int64_t value);
 
   mlir::scf::ForOp loop;

@@ -6,11 +6,17 @@
 // stored at the end of the iteration, with a ring of one tile after all warps have read that. The last iteration is
 // peeled, so that no mask says which iterations there are. With three or more stages the last copies of the loop repeat
 // those of the last iteration, into a tile that is not read.
+//
+// A loop with two dependent matmuls that is marked so (DeferChains.h) has its second one in the next iteration. Rings
+// then have a tile more, its first iteration is peeled and not the last one, and the second matmul of the last
+// iteration stands after the loop.
 #include "compiler/layout/Swizzle.h"
 #include "compiler/lowering/simt/Exchanges.h"
 #include "compiler/lowering/simt/GpuTarget.h"
 #include "compiler/lowering/simt/WarpPipelines.h"
 #include "compiler/lowering/tile_to_simt/ChooseRing.h"
+#include "compiler/lowering/tile_to_simt/DeferChains.h"
+#include "compiler/lowering/tile_to_simt/DeferMatmul.h"
 #include "compiler/lowering/tile_to_simt/Relayout.h"
 #include "compiler/lowering/tile_to_simt/SplitMatmul.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -67,6 +73,10 @@ private:
   bool fitsRegisters(int64_t more, int parts) const;
   int partsThatFit(int64_t more) const;
   bool readsRings() const;
+  bool isCopied(Value operand);
+  bool defersSecond();
+  /// Of how many iterations copies are in flight or have come that no matmul has read.
+  int64_t distance() const { return stages - (chain ? 2 : 1); }
 
   Iteration first(const LoopSlice &of);
   /// `isLimited`: never beyond the last iteration, which comes after itself.
@@ -86,6 +96,7 @@ private:
   void emitStores(ValueRange tiles, Value slot);
   SmallVector<Value> emitLoops();
   SmallVector<Value> emitLast(Value counter, ValueRange carried, ValueRange tiles, Value readStage, Value slot);
+  SmallVector<Value> emitUnpeeled();
   void rewriteLoop();
 
   using TileKey = std::pair<Value, Attribute>;
@@ -93,6 +104,8 @@ private:
   std::vector<Held> stored; ///< those with rings
   int64_t slots = 0;        ///< tiles in each of these
   int parts = 1;            ///< of the loop's matmul
+  MatmulChain chain;        ///< of which the second matmul runs in the next iteration
+  scf::ForOp unpeeled;      ///< the loop that has it
   llvm::DenseMap<TileKey, Value> outer, inner;
 };
 
@@ -133,9 +146,15 @@ static int64_t blocksByRegisters(scf::ForOp loop, const PipelineTarget &to) {
 
 bool WarpCopies::find() {
   bool isAny = LoopPipeliner::find();
+  int64_t more = 0;
+  if (defersSecond()) {
+    chain = chainOf(loop);
+    more = 1;
+  }
+  stages += more;
   if (isAsked() || to.stages)
     return isAny;
-  int64_t usual = std::exchange(stages, 3), all = to.target.sharedMemoryBytes();
+  int64_t usual = std::exchange(stages, 3 + more), all = to.target.sharedMemoryBytes();
   if (sizeRings(all).bytes > all / blocksByRegisters(loop, to))
     stages = usual;
   return isAny;
@@ -163,6 +182,19 @@ bool WarpCopies::readsRings() const {
   };
   return llvm::all_of(scf::ForOp(loop).getBody()->getOps<MatrixDotOp>(),
                       [&](MatrixDotOp dot) { return isRead(dot.getA()) && isRead(dot.getB()); });
+}
+
+/// Whether the matmul's operand is read from a ring that copies fill.
+bool WarpCopies::isCopied(Value operand) {
+  while (operand.getDefiningOp<ConvertLayoutOp>() || operand.getDefiningOp<TransOp>())
+    operand = operand.getDefiningOp()->getOperand(0);
+  return llvm::any_of(copies, [&](RingCopy &copy) { return copy.load.getResult() == operand; });
+}
+
+/// Whether the loop is marked to have its second matmul in the next iteration, and nothing but copies is to prefetch.
+bool WarpCopies::defersSecond() {
+  MatmulChain found = loop->hasAttr(defersSecondAttribute) ? chainOf(loop) : MatmulChain();
+  return found && stored.empty() && held.empty() && isCopied(found.first.getB()) && isCopied(found.second.getB());
 }
 
 /// How a tile lies in a ring that the layout of `load` stores to and all matmuls read; nothing where something else
@@ -355,7 +387,7 @@ void WarpCopies::waitForCopies(int64_t pending) {
 Value WarpCopies::lastButOne() {
   Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
   if (APInt least; matchPattern(lower, m_ConstantInt(&least)) && least.isNonNegative())
-    return arith::SubIOp::create(b, upper, loop.getStep());
+    return b.createOrFold<arith::SubIOp>(upper, loop.getStep());
   Value distance = arith::SubIOp::create(b, upper, lower);
   Value isMore = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, distance, loop.getStep());
   return arith::SelectOp::create(b, isMore, arith::SubIOp::create(b, upper, loop.getStep()), lower);
@@ -403,18 +435,18 @@ RingState WarpCopies::ringState(ValueRange values) {
 RingState WarpCopies::fillRings() {
   RingState state{first(slice), i32(0), {}};
   emitCopies(state.last, i32(0));
-  for (int64_t stage = 1; stage + 1 < stages; ++stage) {
+  for (int64_t stage = 1; stage < distance(); ++stage) {
     state.last = after(slice, state.last, true);
     emitCopies(state.last, i32(stage));
   }
   if (stages > 2)
-    state.write = i32(stages - 1);
+    state.write = i32(distance());
   return state;
 }
 
 /// Waits for the tile that is read, and begins the copies of the next iteration that has none.
 RingState WarpCopies::advanceRings(const RingState &state) {
-  waitForCopies(stages - 2);
+  waitForCopies(distance() - 1);
   RingState next{after(slice, state.last, stages > 2), nextStage(b, state.read, stages), {}};
   emitCopies(next.last, state.write ? state.write : next.read);
   if (state.write)
@@ -498,6 +530,28 @@ SmallVector<Value> WarpCopies::emitLoops() {
   return lastResults;
 }
 
+/// With all iterations in the loop, which carries, beside its own values, the state of the rings.
+SmallVector<Value> WarpCopies::emitUnpeeled() {
+  SmallVector<Value> inits = llvm::to_vector(loop.getInitArgs());
+  size_t own = inits.size();
+  llvm::append_range(inits, valuesOf(fillRings()));
+  auto made = scf::ForOp::create(b, loop.getLowerBound(), loop.getUpperBound(), loop.getStep(), inits);
+  made->setAttrs(loop->getAttrs());
+  made->removeAttr(defersSecondAttribute);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(made.getBody());
+  RingState state = ringState(ValueRange(made.getRegionIterArgs()).drop_front(own));
+  SmallVector<Value> more = valuesOf(advanceRings(state));
+  SmallVector<Value> yielded = moveBody(loop, made, made.getBody()->end());
+  llvm::append_range(yielded, more);
+  b.setInsertionPointToEnd(made.getBody());
+  scf::YieldOp::create(b, yielded);
+  for (RingCopy &copy : copies)
+    readRing(copy.load, copy.ring, state.read);
+  unpeeled = made;
+  return llvm::to_vector_of<Value>(made.getResults().take_front(own));
+}
+
 void WarpCopies::rewriteLoop() {
   b.setInsertionPoint(loop);
   allocateRings();
@@ -511,15 +565,17 @@ void WarpCopies::rewriteLoop() {
     if (hasResults)
       scf::YieldOp::create(b, loop.getInitArgs());
     b.setInsertionPointToStart(&branch.getThenRegion().front());
-    results = emitLoops();
+    results = chain ? emitUnpeeled() : emitLoops();
     if (hasResults)
       scf::YieldOp::create(b, results);
     results = llvm::to_vector_of<Value>(branch.getResults());
   } else {
-    results = emitLoops();
+    results = chain ? emitUnpeeled() : emitLoops();
   }
   loop->replaceAllUsesWith(results);
   loop.erase();
+  if (unpeeled)
+    deferSecondOfAny(unpeeled, chain);
 }
 
 void WarpCopies::rewrite(int64_t mostBytes, ProducerWarps *) {
@@ -529,6 +585,8 @@ void WarpCopies::rewrite(int64_t mostBytes, ProducerWarps *) {
     stages = sizes.stages;
   slots = sizes.slots;
   SmallVector<RingCopy> notCopied = sizes.stages ? SmallVector<RingCopy>() : std::exchange(copies, {});
+  if (!notCopied.empty())
+    chain = {};
   for (RingCopy &copy : notCopied) {
     std::string why = "shared memory has no room for two tiles";
     if (!hold(copy.load, why))
@@ -542,7 +600,7 @@ void WarpCopies::rewrite(int64_t mostBytes, ProducerWarps *) {
   for (RingCopy &copy : copies)
     decide(copy.load, "prefetched by copies straight to LDS, " +
                           llvm::Twine(copy.elements * copy.ringType(1).getElementBytes()) + " bytes a lane, " +
-                          describeStages(wanted));
+                          describeStages(wanted, chain ? 1 : 0) + (chain ? ", and a tile more" : ""));
   for (const Held &one : held)
     decide(one.load, "prefetched to registers, one iteration ahead: " + one.why);
   for (const Held &one : stored)

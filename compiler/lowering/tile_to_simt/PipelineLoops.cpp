@@ -148,9 +148,9 @@ layout::Order simt::contiguousOrder(GlobalLoadOp load) {
   return order;
 }
 
-std::string LoopPipeliner::describeStages(int64_t wanted) const {
-  std::string text = std::to_string(stages) + " stages";
-  return stages < wanted ? text + " (" + std::to_string(wanted) + " do not fit into shared memory)" : text;
+std::string LoopPipeliner::describeStages(int64_t wanted, int64_t late) const {
+  std::string text = std::to_string(stages - late) + " stages";
+  return stages < wanted ? text + " (" + std::to_string(wanted - late) + " do not fit into shared memory)" : text;
 }
 
 void LoopPipeliner::tellDecisions() const {
