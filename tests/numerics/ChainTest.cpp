@@ -293,6 +293,10 @@ TEST(AmdChain, second_matmul_an_iteration_later) {
   };
   for (int iterations : {0, 1, 2, 3, mostIterations})
     run({.rows = 256, .columns = 64, .depth = 128, .warps = 8}, iterations);
+  for (int iterations : {1, 3}) { // rings of three tiles and of two
+    run({.rows = 128, .columns = 128, .depth = 128, .warps = 8}, iterations);
+    run({.rows = 128, .columns = 128, .depth = 64, .warps = 8}, iterations);
+  }
   for (Chain chain :
        {Chain{.element = "bf16", .stages = 2}, Chain{.stages = 4}, Chain{.usesSum = true}, Chain{.loadsInLoop = true},
         Chain{.computesRight = true}, Chain{.inTwoLoops = true}, Chain{.storesSums = true}}) {

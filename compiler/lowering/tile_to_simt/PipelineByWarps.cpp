@@ -585,7 +585,7 @@ void WarpCopies::rewrite(int64_t mostBytes, ProducerWarps *) {
     stages = sizes.stages;
   slots = sizes.slots;
   SmallVector<RingCopy> notCopied = sizes.stages ? SmallVector<RingCopy>() : std::exchange(copies, {});
-  if (!notCopied.empty())
+  if (stages < 3 || !notCopied.empty()) // a tile is copied to, and two are read
     chain = {};
   for (RingCopy &copy : notCopied) {
     std::string why = "shared memory has no room for two tiles";
