@@ -5,7 +5,6 @@
 #include "compiler/lowering/tile_to_simt/DeferMatmul.h"
 #include "compiler/lowering/tile_to_simt/LoopSlice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -120,7 +119,7 @@ void LoadedLater::rewrite() {
 static std::vector<scf::ForOp> innermostLoops(ModuleOp module) {
   std::vector<scf::ForOp> loops;
   module.walk([&](scf::ForOp loop) {
-    if (!loop.getBody()->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted())
+    if (isInnermost(loop))
       loops.push_back(loop);
   });
   return loops;

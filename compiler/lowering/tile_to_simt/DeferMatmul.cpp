@@ -311,10 +311,6 @@ void simt::leavePending(scf::ForOp loop, MatmulChain chain) {
     user->replaceUsesOfWith(sum, done);
 }
 
-Operation *simt::deferSecond(scf::ForOp loop, MatmulChain chain) {
-  return Deferral(loop, chain, /*hasIteration=*/false).rewrite();
-}
-
-void simt::deferSecondOfAny(scf::ForOp loop, MatmulChain chain) {
-  Deferral(loop, chain, /*hasIteration=*/true).rewrite();
+Operation *simt::deferSecond(scf::ForOp loop, MatmulChain chain, bool hasIteration) {
+  return Deferral(loop, chain, hasIteration).rewrite();
 }

@@ -63,11 +63,10 @@ protected:
 
 /// Rewrites a loop whose second matmul reads its right operand from a ring, with a tile more than those that are read
 /// in the same iteration have. The first iteration stands before the new loop and the last one's second matmul after
-/// it, all of them in a branch for loops that have an iteration, which is returned and has the results of the loop. The
-/// same operations in the same order.
-mlir::Operation *deferSecond(mlir::scf::ForOp loop, MatmulChain chain);
-/// The same of a loop that is known to have an iteration, and whose matmuls are of one warp.
-void deferSecondOfAny(mlir::scf::ForOp loop, MatmulChain chain);
+/// it, all of them in a branch for loops that have an iteration, which is returned and has the results of the loop. A
+/// loop that is known to have one (`hasIteration`) gets no branch, and null is returned. The same operations in the
+/// same order.
+mlir::Operation *deferSecond(mlir::scf::ForOp loop, MatmulChain chain, bool hasIteration = false);
 
 /// Leaves the second matmul pending at the end of an iteration, so that the next one's first matmul begins before it
 /// ends; the sum is waited for where it is used. Takes the same rings as deferSecond, and fewer registers.

@@ -5,6 +5,7 @@
 #include "compiler/lowering/simt/GlobalOrder.h"
 #include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Interfaces/LoopLikeInterface.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -187,6 +188,10 @@ SmallVector<Value> simt::moveBody(scf::ForOp loop, scf::ForOp made, Block::itera
     if (auto argument = dyn_cast<BlockArgument>(value); argument && argument.getOwner() == loop.getBody())
       value = made.getBody()->getArgument(argument.getArgNumber());
   return yielded;
+}
+
+bool simt::isInnermost(scf::ForOp loop) {
+  return !loop.getBody()->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 Value simt::nextStage(ImplicitLocOpBuilder &b, Value stage, int64_t stages) {

@@ -76,6 +76,8 @@ MatrixDotOp firstDotOf(GlobalLoadOp load);
 /// Moves the body of `loop`, without its terminator, to `made`, a loop with the same carried values and more, before
 /// `place`. Returns what it yielded.
 llvm::SmallVector<mlir::Value> moveBody(mlir::scf::ForOp loop, mlir::scf::ForOp made, mlir::Block::iterator place);
+/// Whether no other loop is in it.
+bool isInnermost(mlir::scf::ForOp loop);
 /// The number after `stage` in a ring of `stages` tiles.
 mlir::Value nextStage(mlir::ImplicitLocOpBuilder &b, mlir::Value stage, int64_t stages);
 /// A conversion of a loaded tile, or of its transposed one.

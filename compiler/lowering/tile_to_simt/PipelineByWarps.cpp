@@ -575,7 +575,7 @@ void WarpCopies::rewriteLoop() {
   loop->replaceAllUsesWith(results);
   loop.erase();
   if (unpeeled)
-    deferSecondOfAny(unpeeled, chain);
+    deferSecond(unpeeled, chain, /*hasIteration=*/true);
 }
 
 void WarpCopies::rewrite(int64_t mostBytes, ProducerWarps *) {

@@ -206,9 +206,7 @@ static std::vector<std::unique_ptr<LoopPipeliner>> findPipelines(FuncOp function
                                                                  bool tells = false) {
   std::vector<std::unique_ptr<LoopPipeliner>> pipeliners;
   function.walk([&](scf::ForOp loop) {
-    bool innermost =
-        !loop.getBody()->walk([](LoopLikeOpInterface) { return WalkResult::interrupt(); }).wasInterrupted();
-    if (!innermost)
+    if (!isInnermost(loop))
       return;
     std::unique_ptr<LoopPipeliner> pipeliner =
         to.target.hasAsyncCopies() ? pipelineByThreads(loop, to) : pipelineByWarps(loop, to);
