@@ -171,6 +171,10 @@ void Communicator::tellProcesses(const std::exception_ptr &streamError, std::vec
   if (auto left = leftError(number)) {
     reports.insert(reports.begin(), left->what());
     reason = reports.front();
+  } else if (std::string silent = processGroup->neighbours().describeSilent(); !silent.empty()) {
+    reason += "; " + silent; // the rank that was waited for may have waited for that one
+    if (!reports.empty())
+      reports.front() = reason;
   }
   abort(reason);
   ring->fail();

@@ -250,12 +250,11 @@ void HostCommunicator::State::guardExchange(const std::function<void()> &work) {
     if (!group->all().failure() && !leftError())
       group->all().waitForFailure(0.5);
     auto left = leftError();
-    group->all().abort(left ? left->what() : error.what());
+    Error own = left ? *left : withSilentRanks(error);
+    group->all().abort(own.what());
     if (auto first = group->all().failureError(); first && group->all().failure()->rank != layout.own)
       throw *first;
-    if (left)
-      throw *left;
-    throw;
+    throw own;
   }
 }
 
@@ -349,13 +348,20 @@ void HostCommunicator::mark(Stream &stream) {
   state->nodeStream().wait(state->given);
 }
 
+/// A rank that was waited for may itself have waited for a rank that is stopped: who does not answer is named too.
+Error HostCommunicator::State::withSilentRanks(const Error &error) {
+  std::string silent = group->all().describeSilent();
+  return silent.empty() ? error : Error(error.kind, error.what() + ("; " + silent), error.notes);
+}
+
 /// The failure of the group, when another rank was the first; else that of this rank, of which all others hear.
 void HostCommunicator::State::throwFirst(const Error &error) {
   failed = ownFailed = true;
-  group->all().abort(error.what());
+  Error own = withSilentRanks(error);
+  group->all().abort(own.what());
   auto failure = group->all().failure();
   if (!failure || failure->rank == layout.own)
-    throw error;
+    throw own;
   Error known = *group->all().failureError();
   if (std::string(known.what()) != error.what())
     known.notes.push_back(error.what());

@@ -27,6 +27,7 @@ struct HostCommunicator::State {
   Stream &nodeStream() { return node->stream(layout.local()); }
   void requireGoing();
   [[noreturn]] void throwFirst(const Error &error);
+  Error withSilentRanks(const Error &error);
   std::optional<Error> leftError() const;
   bool isIdleWithin(double seconds);
   HostModel measure();

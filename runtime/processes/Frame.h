@@ -10,7 +10,7 @@
 namespace heddle {
 
 /// Processes of different versions refuse each other.
-inline constexpr uint16_t processProtocolVersion = 2;
+inline constexpr uint16_t processProtocolVersion = 3;
 inline constexpr size_t frameHeaderBytes = 16;
 
 enum class FrameKind : uint16_t {
@@ -27,7 +27,9 @@ enum class FrameKind : uint16_t {
   Data,
   Abort,
   Goodbye,
-  last = Goodbye
+  Probe,
+  Answer,
+  last = Answer
 };
 
 struct Frame {

@@ -33,7 +33,8 @@ TEST(Frames, SayWhatIsWrong) {
     return messageOf([&] { readAll(bytes); });
   };
   EXPECT_CONTAINS(changed(0, 'X'), "rank 7 sent no message of heddle");
-  EXPECT_CONTAINS(changed(4, 9), "rank 7 speaks version 9 of the protocol between processes, this one version 2");
+  EXPECT_CONTAINS(changed(4, 9), "rank 7 speaks version 9 of the protocol between processes, this one version " +
+                                     std::to_string(processProtocolVersion));
   EXPECT_CONTAINS(changed(6, 99), "unknown kind 99");
   EXPECT_CONTAINS(changed(9, 99), "at most 1000 are allowed");
   EXPECT_CONTAINS(changed(20, 'Z'), "damaged message");

@@ -26,6 +26,7 @@ struct Neighbours::State {
     std::unique_ptr<FrameReader> stream; ///< of a socket to another host, which has no packets
     std::deque<Message> inbox;
     bool left = false, closed = false;
+    uint64_t answered = 0; ///< the last probe that it has answered
   };
 
   void watch();
@@ -36,9 +37,11 @@ struct Neighbours::State {
   void fail(GroupFailure seen);
   GroupFailure decodeFailure(const std::string &body, const std::string &sender) const;
   void sendToAll(FrameKind kind, const std::string &body, const std::vector<int> &files, const Deadline &deadline);
+  void sendTo(Peer &peer, const std::string &frame, const std::vector<int> &files, const Deadline &deadline);
   void notify();
   std::string describe(int rank) const;
   std::vector<int> missing() const;
+  std::vector<int> silent() const;
 
   int own = 0, size = 1, refused = 0;
   std::vector<int> numbers; ///< Bootstrap::numberOf, by rank
@@ -51,9 +54,10 @@ struct Neighbours::State {
   std::condition_variable changed;
   std::optional<GroupFailure> failure;
   bool failing = false; ///< the others are being told
+  uint64_t probes = 0;
   std::atomic<bool> hasSaidGoodbye = false;
-  std::mutex exchanging, calling, sending; ///< `sending`: of frames in streams
-  std::function<void()> callback;          ///< under `calling`
+  std::mutex exchanging, probing, calling, sending; ///< `sending`: of frames in streams
+  std::function<void()> callback;                   ///< under `calling`
 };
 
 std::string Neighbours::State::describe(int rank) const {
@@ -195,6 +199,13 @@ bool Neighbours::State::readPeer(int rank) {
   }
 }
 
+static uint64_t probeNumber(const std::string &body, const std::string &sender) {
+  FieldReader fields(body, sender);
+  uint64_t number = fields.number();
+  fields.end();
+  return number;
+}
+
 void Neighbours::State::take(int rank, Packet packet) {
   Peer &peer = peers[size_t(rank)];
   if (packet.frame.kind == FrameKind::Data) {
@@ -212,6 +223,13 @@ void Neighbours::State::take(int rank, Packet packet) {
       changed.notify_all();
     }
     notify();
+  } else if (packet.frame.kind == FrameKind::Probe) {
+    probeNumber(packet.frame.body, describe(rank));
+    sendTo(peer, encodeFrame(FrameKind::Answer, packet.frame.body), {}, Deadline(0.1));
+  } else if (packet.frame.kind == FrameKind::Answer) {
+    std::lock_guard lock(mutex);
+    peer.answered = probeNumber(packet.frame.body, describe(rank));
+    changed.notify_all();
   } else {
     throw environmentError(
         fmt::format("{} sent a message of kind {} to a group", describe(rank), int(packet.frame.kind)));
@@ -260,19 +278,31 @@ void Neighbours::State::notify() {
 void Neighbours::State::sendToAll(FrameKind kind, const std::string &body, const std::vector<int> &files,
                                   const Deadline &deadline) {
   std::string frame = encodeFrame(kind, body);
-  for (Peer &peer : peers) {
-    if (!peer.socket)
-      continue;
-    if (!peer.stream) {
-      sendPacket(peer.socket.get(), frame, files, deadline);
-      continue;
-    }
-    std::lock_guard lock(sending);
-    try {
-      sendAll(peer.socket.get(), frame, "", deadline);
-    } catch (const Error &) { // the thread that reads sees its end
-    }
+  for (Peer &peer : peers)
+    if (peer.socket)
+      sendTo(peer, frame, files, deadline);
+}
+
+void Neighbours::State::sendTo(Peer &peer, const std::string &frame, const std::vector<int> &files,
+                               const Deadline &deadline) {
+  if (!peer.stream) {
+    sendPacket(peer.socket.get(), frame, files, deadline);
+    return;
   }
+  std::lock_guard lock(sending);
+  try {
+    sendAll(peer.socket.get(), frame, "", deadline);
+  } catch (const Error &) { // the thread that reads sees its end
+  }
+}
+
+/// Of the last probe.
+std::vector<int> Neighbours::State::silent() const {
+  std::vector<int> ranks;
+  for (int rank = 0; rank < size; ++rank)
+    if (const Peer &peer = peers[size_t(rank)]; !peer.closed && !peer.left && peer.answered != probes)
+      ranks.push_back(rank);
+  return ranks;
 }
 
 std::vector<int> Neighbours::State::missing() const {
@@ -354,6 +384,27 @@ void Neighbours::waitForFailure(double seconds) const {
 bool Neighbours::hasLeft(int rank) const {
   std::lock_guard lock(state->mutex);
   return state->peers[size_t(rank)].left;
+}
+
+std::string Neighbours::describeSilent(double seconds) {
+  State &all = *state;
+  if (::getpid() != all.creator || failure())
+    return {};
+  std::lock_guard one(all.probing);
+  Deadline deadline(seconds);
+  FieldWriter number;
+  {
+    std::lock_guard lock(all.mutex);
+    number.number(++all.probes);
+  }
+  all.sendToAll(FrameKind::Probe, number.bytes, {}, deadline);
+  std::unique_lock lock(all.mutex);
+  all.changed.wait_until(lock, deadline.time(), [&] { return all.failure || all.silent().empty(); });
+  std::vector<int> silent = all.failure ? std::vector<int>() : all.silent();
+  std::string names;
+  for (int rank : silent)
+    names += (names.empty() ? "" : ", ") + all.describe(rank);
+  return names.empty() ? names : names + (silent.size() == 1 ? " does not answer" : " do not answer");
 }
 
 void Neighbours::abort(const std::string &reason) {

@@ -68,6 +68,10 @@ public:
   /// For who knows already that there is one, and not yet which: until it is there or the time is over.
   void waitForFailure(double seconds) const;
   bool hasLeft(int rank) const;
+  /// Asks all ranks that are there, and says which do not answer within the time: `rank 2 (host:2, pid 4711) does not
+  /// answer`; empty where all do, and in a group that has failed. A thread of the group answers, whatever the program
+  /// waits for: those that do not are stopped, or cut off. Must not be called by onChange's function.
+  std::string describeSilent(double seconds = 0.5);
   /// Fails the group, here and on all other ranks; without effect when it has failed.
   void abort(const std::string &reason);
   /// Tells the others that this rank leaves, as the destructor does. Without effect after a failure, and in a forked

@@ -130,6 +130,26 @@ TEST(NeighboursOfAHost, NameAStoppedProcessAtTheDeadline) {
                     "rank 2 (host:2, pid " + std::to_string(processes.pid(2)) + ") did not take part within 0.5 s");
 }
 
+// A rank answers while its program waits for something else, and one that is stopped does not.
+TEST(NeighboursOfAHost, SayWhoIsSilent) {
+  TestProcesses processes(3, [](const TestRank &self) {
+    auto neighbours = join(self);
+    neighbours->barrier(10);
+    if (self.rank == 0)
+      self.say("first: " + neighbours->describeSilent(10));
+    self.say("ready");
+    std::this_thread::sleep_for(std::chrono::seconds(self.rank == 0 ? 1 : 60));
+    if (self.rank == 0)
+      self.say("then: " + neighbours->describeSilent(0.5));
+  });
+  for (int rank : {0, 1, 2})
+    processes.waitFor(rank, "ready");
+  processes.signal(2, SIGSTOP);
+  std::string text = processes.finish(0);
+  EXPECT_CONTAINS(text, "first: \n");
+  EXPECT_CONTAINS(text, "then: rank 2 (host:2, pid " + std::to_string(processes.pid(2)) + ") does not answer\n");
+}
+
 TEST(NeighboursOfAHost, HearOfGoodbyesAndAborts) {
   TestProcesses processes(3, [](const TestRank &self) {
     auto neighbours = join(self);
