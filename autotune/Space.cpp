@@ -230,10 +230,10 @@ std::string whyImpossible(const Step &step, const Chip &chip) {
   if (threads > chip.threadsPerBlock)
     return fmt::format("{} warps are {} threads, and a block has at most {}", step.warps, threads,
                        chip.threadsPerBlock);
-  const int64_t numbers = std::max(largestTile(step.text).elements, step.heldNumbers);
-  if (int64_t registers = numbers / threads; registers >= chip.registersPerThread)
+  const int64_t words = step.heldWords.value_or(largestTile(step.text).elements);
+  if (int64_t registers = words / threads; registers >= chip.registersPerThread)
     return fmt::format("a block of {} threads holds {} numbers, {} registers of each thread, which has {}", threads,
-                       numbers, registers, chip.registersPerThread);
+                       words, registers, chip.registersPerThread);
   if (int64_t bytes = transposedBytes(step.text); bytes > chip.sharedMemoryBytes)
     return fmt::format("a transposed tile takes {} bytes of shared memory, and a block has {}", bytes,
                        chip.sharedMemoryBytes);

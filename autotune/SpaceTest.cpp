@@ -77,22 +77,22 @@ TEST(Space, variants_that_apply) {
   CallRequest request = requestOf(kernel, {{"E", 2}, {"K", 256}, {"N", 256}}, sm90Chip);
   request.options["warps"] = "4";
   Space transposed = makeSpace(kernel, request);
-  EXPECT_TRUE(hasName(transposed, "block_k=64,block_n=64,lag=1,method=strips"));
+  EXPECT_TRUE(hasName(transposed, "method=cooperative,shared_k=64,shared_n=128"));
   EXPECT_FALSE(hasName(transposed, "block=512,rows=2"));
   request.inputs["x"].strides = {}; // rows are contiguous
   Space plain = makeSpace(kernel, request);
   EXPECT_TRUE(hasName(plain, "block=512,rows=2"));
-  EXPECT_FALSE(hasName(plain, "block_k=64,block_n=64,lag=1,method=strips"));
+  EXPECT_FALSE(hasName(plain, "method=cooperative,shared_k=64,shared_n=128"));
 }
 
 TEST(Space, the_same_launches_once) {
-  // 8 strips: a lag of 8 or more is the same.
+  // On NVIDIA's GPUs blocks share strips by default.
   Space space = spaceOf("fp8_rowwise_3d", {{"E", 2}, {"K", 256}, {"N", 256}}, sm90Chip, {{"warps", "4"}});
   auto same = std::find_if(space.pruned.begin(), space.pruned.end(), [](const PrunedConfiguration &pruned) {
-    return textOf(pruned.configuration) == "block_k=64,block_n=64,lag=16,method=strips";
+    return textOf(pruned.configuration) == "method=cooperative,shared_k=64,shared_n=512";
   });
   ASSERT_NE(same, space.pruned.end());
-  EXPECT_EQ(same->reason, "makes the same launches as `block_k=64,block_n=64,lag=8,method=strips`");
+  EXPECT_EQ(same->reason, "makes the same launches as `default`");
   // On the host a block has one thread.
   Space host = spaceOf("amax", {{"M", 64}, {"N", 4096}}, hostChip);
   EXPECT_FALSE(hasName(host, "block=1024,method=atomic,warps=16"));
@@ -108,10 +108,10 @@ TEST(Space, what_the_chip_cannot_run) {
   EXPECT_EQ(whyImpossible(step, sm90Chip),
             "a block of 128 threads holds 65536 numbers, 512 registers of each thread, which has 255");
   step.warps = 16;
-  step.heldNumbers = 4 * 65536; // as many such tiles
+  step.heldWords = 4 * 65536; // as many such tiles
   EXPECT_EQ(whyImpossible(step, sm90Chip),
             "a block of 512 threads holds 262144 numbers, 512 registers of each thread, which has 255");
-  step.heldNumbers = 0;
+  step.heldWords = std::nullopt;
   EXPECT_EQ(whyImpossible(step, sm90Chip),
             "a transposed tile takes 1048576 bytes of shared memory, and a block has 232448");
   step.text = "";

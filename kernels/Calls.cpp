@@ -19,7 +19,17 @@ Words wordsOf(const QuantiseOptions &options, Words more = {}) {
 }
 
 const char *wordOf(AmaxMethod method) {
-  return method == AmaxMethod::Atomic ? "atomic" : method == AmaxMethod::Reduction ? "reduction" : "strips";
+  switch (method) {
+  case AmaxMethod::Auto:
+    return "auto";
+  case AmaxMethod::Atomic:
+    return "atomic";
+  case AmaxMethod::Reduction:
+    return "reduction";
+  case AmaxMethod::Cooperative:
+    return "cooperative";
+  }
+  return "";
 }
 
 Prepared prepare(std::shared_ptr<Device> device, const LibraryKernel &kernel, std::map<std::string, ArrayType> inputs,

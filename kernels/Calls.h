@@ -14,7 +14,7 @@ struct QuantiseOptions {
   std::map<std::string, int64_t> tiles = {}; ///< tile parameters that are not left to the library
 };
 
-enum class AmaxMethod { Atomic, Reduction, Strips }; ///< Strips: of expert weights alone
+enum class AmaxMethod { Auto, Atomic, Reduction, Cooperative }; ///< Auto, Cooperative: of expert weights alone
 enum class Blocks { Row128, Column128, Square128 };
 enum class MxMode { Floor, RoundUp };
 

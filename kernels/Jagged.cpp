@@ -47,6 +47,11 @@ std::pair<Groups, Groups> readGroups(const TypedArguments &values, const Groups 
   return *made;
 }
 
+void checkGroups(const TypedArguments &values, const Scalar<i32> &count, const Scalar<i32> &extent) {
+  forRange(0, count, groupsAtOnce,
+           [&](Scalar<i32> chunk) { readGroups(values, chunk + range<groupsAtOnce>(), count, extent, true); });
+}
+
 std::vector<Option> jaggedOptions() {
   std::vector<Option> all = quantiseOptions();
   all.push_back({"check", {"true", "false"}, "false", "a launch fails where offs decreases or passes the end"});

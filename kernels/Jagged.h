@@ -27,13 +27,21 @@ std::pair<Groups, Groups> readGroups(const build::TypedArguments &values, const 
                                      const build::Scalar<build::i32> &count, const build::Scalar<build::i32> &extent,
                                      bool checks);
 
-/// Runs `body(group)`; where the group begins and ends at multiples of 16, in code that knows it, so that accesses may
-/// be wide.
-template <class F>
-void whenAligned(const Group &group, F body) {
+/// A launch fails where offsets decrease or pass the end.
+void checkGroups(const build::TypedArguments &values, const build::Scalar<build::i32> &count,
+                 const build::Scalar<build::i32> &extent);
+
+/// Runs `body(group)` where the group begins and ends at multiples of 16, in code that knows it, so that accesses may
+/// be wide; elsewhere `otherwise()`.
+template <class F, class Otherwise>
+void whenAligned(const Group &group, F body, Otherwise otherwise) {
   using namespace build;
   when((group.first | group.end) % 16 == 0, [&] { body(Group{group.first / 16 * 16, group.end / 16 * 16}); },
-       [&] { body(group); });
+       otherwise);
+}
+template <class F>
+void whenAligned(const Group &group, F body) {
+  whenAligned(group, body, [&] { body(group); });
 }
 
 /// Refuses `offs` that are not dense, and 0 groups for an axis of this extent, which `name` has in the error.

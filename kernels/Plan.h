@@ -72,7 +72,8 @@ struct Step {
 
   std::string name, text; ///< the kernel's, Triton IR
   int warps = 4;
-  int64_t heldNumbers = 0; ///< f32 that a block keeps in registers at once, where that is more than its largest tile
+  /// 32-bit words that a block keeps in registers at once; none: one for each element of its largest tile.
+  std::optional<int64_t> heldWords = std::nullopt;
   std::array<int64_t, 3> grid = {1, 1, 1};
   std::vector<StepArgument> arguments;
 };

@@ -268,6 +268,8 @@ TILES_3D = {"block_n": [64, 128], "block_k": [32, 64, 128], "warps": [4, 8]}
 REDUCTION_3D = {"block_n": [32, 64, 128], "block_k": [16, 32, 64], "warps": [4, 8, 16]}
 JAGGED_ROWS = {"block_m": [1, 2, 4, 8, 16], "block_k": [256, 512, 1024], "warps": [2, 4, 8]}
 JAGGED_COLUMNS = {"block_n": [16, 32, 64, 128], "block_k": [32, 64, 128], "warps": [4, 8]}
+COOPERATIVE_3D = {"shared_n": [128, 256, 512, 1024], "shared_k": [32, 64, 128], "warps": [4, 8]}
+COOPERATIVE_COLUMNS = {"shared_k": [128, 256, 512], "shared_n": [32, 64, 128], "warps": [4, 8]}
 
 
 def rowwise_2d(M, K):
@@ -287,7 +289,7 @@ def rowwise_3d(E, K, N, method):
             yield floats(x[e, :, k]), (e, k, slice(None)), (e, k)
 
     peer = "rowwise_3d_reduction" if method == "reduction" else "rowwise_3d"
-    tiles = {"atomic": TILES_3D, "reduction": REDUCTION_3D, "strips": {**TILES_3D, "lag": [4, 8, 16, 32]}}[method]
+    tiles = {"atomic": TILES_3D, "reduction": REDUCTION_3D, "cooperative": COOPERATIVE_3D}[method]
     return Case("fp8_rowwise_3d", {"E": E, "K": K, "N": N}, samples, [peer], {"method": method}, tiles)
 
 
@@ -306,7 +308,7 @@ def group_of(inputs, g):
     return slice(int(ends[g - 1]) if g else 0, int(ends[g]))
 
 
-def jagged(kernel, extents, line, tiles):
+def jagged(kernel, extents, line, tiles, options=None):
     """Groups along K; `line` is the other axis: M, where a line is a row, or N."""
     lines, K, G = extents[line], extents["K"], extents["G"]
 
@@ -317,15 +319,16 @@ def jagged(kernel, extents, line, tiles):
             group = group_of(inputs, g)
             yield floats(x[at, group]), (at, group), (g, at)
 
-    return Case("fp8_" + kernel, extents, samples, [kernel], tiles=tiles, groups=K)
+    return Case("fp8_" + kernel, extents, samples, [kernel], options, tiles, K)
 
 
 def jagged_rowwise(M, K, G):
     return jagged("jagged_rowwise", {"M": M, "K": K, "G": G}, "M", JAGGED_ROWS)
 
 
-def jagged_colwise(K, N, G):
-    return jagged("jagged_colwise", {"K": K, "N": N, "G": G}, "N", JAGGED_COLUMNS)
+def jagged_colwise(K, N, G, method):
+    tiles = {"reduction": JAGGED_COLUMNS, "cooperative": COOPERATIVE_COLUMNS}[method]
+    return jagged("jagged_colwise", {"K": K, "N": N, "G": G}, "N", tiles, {"method": method})
 
 
 class Dual(Case):
@@ -379,9 +382,10 @@ class Mx3d(Case):
 CASES = {
     "rowwise_2d": [rowwise_2d(16640, 5120), rowwise_2d(32768, 7168), rowwise_2d(131072, 2048)],
     "rowwise_3d": [rowwise_3d(*shape, method) for shape in [(1, 5120, 8192), (16, 5120, 8192), (32, 7168, 4096)]
-                   for method in ("atomic", "reduction", "strips")],
+                   for method in ("atomic", "reduction", "cooperative")],
     "colwise_3d": [colwise_3d(16, 5120, 8192)],
-    "jagged_colwise": [jagged_colwise(16640, 5120, 16), jagged_colwise(32768, 7168, 32), jagged_colwise(32768, 2048, 128)],
+    "jagged_colwise": [jagged_colwise(*shape, method) for shape in [(16640, 5120, 16), (32768, 7168, 32), (32768, 2048, 128)]
+                       for method in ("reduction", "cooperative")],
     "jagged_rowwise": [jagged_rowwise(5120, 16640, 16), jagged_rowwise(7168, 32768, 32)],
     "jagged_dual": [Dual(16640, 5120, 2048, 64), Dual(32768, 5120, 5120, 128)],
     "mxfp8_3d": [mx_3d(8, 2048, 7168)],
@@ -660,6 +664,7 @@ def parse_arguments():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      allow_abbrev=False)
     parser.add_argument("--cases", nargs="+", metavar="NAME", help=f"default all: {', '.join(CASES)}")
+    parser.add_argument("--match", metavar="TEXT", default="", help="of these, the calls whose printed name contains TEXT")
     parser.add_argument("--heddle", default=str(ROOT / "build" / "bin" / "heddle"), help="the command, words and all")
     parser.add_argument("--sweep", action="store_true", help="also measure every choice of tile parameters")
     parser.add_argument("--no-peer", action="store_true", help="without torchao")
@@ -671,6 +676,9 @@ def parse_arguments():
     for name in arguments.cases or []:
         if name not in CASES:
             raise Refusal(f"`--cases {name}`: no such case", f"there are {', '.join(CASES)}")
+    arguments.chosen = [case for name in arguments.cases or CASES for case in CASES[name] if arguments.match in case.name]
+    if not arguments.chosen:
+        raise Refusal(f"`--match {arguments.match}`: no call's name contains that", "names are as `fp8_rowwise_2d M=16640 K=5120`")
     return arguments
 
 
@@ -678,12 +686,11 @@ def main():
     arguments = parse_arguments()
     bench, rows = Bench(arguments), []
     print(f"# {bench.cuda.name}: a copy moves {bench.copied / 1e9:.0f} GB/s", flush=True)
-    for name in arguments.cases or CASES:
-        for case in CASES[name]:
-            rows.append(bench.measure(case))
-            rows[-1]["right"] = report(rows[-1])
-            if arguments.json:
-                pathlib.Path(arguments.json).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
+    for case in arguments.chosen:
+        rows.append(bench.measure(case))
+        rows[-1]["right"] = report(rows[-1])
+        if arguments.json:
+            pathlib.Path(arguments.json).write_text(json.dumps(rows, indent=1) + "\n", encoding="utf-8")
     return 0 if all(row["right"] for row in rows) else 1
 
 

@@ -14,6 +14,7 @@
 #include "compiler/dialects/triton/Triton.h"
 #include "compiler/emit/AccumulatorVectors.h"
 #include "compiler/emit/MatmulOrder.h"
+#include "compiler/emit/PackedWords.h"
 #include "compiler/emit/ResidentBlocks.h"
 #include "compiler/emit/SaturatingConversions.h"
 #include "compiler/emit/SharedObject.h"
@@ -292,6 +293,7 @@ LogicalResult simtToThreads(Compilation &compilation) {
 
 LogicalResult predicate(Compilation &compilation) {
   predicateAccesses(*compilation.llvmModule);
+  usePackedWords(*compilation.llvmModule);
   return success();
 }
 
@@ -564,7 +566,7 @@ static const std::vector<Phase> &nvidiaPhases() {
   static const std::vector<Phase> table = gpuPhases("heddle-implement-peer-calls{target=nvptx}", {
     {"resident-blocks", Level::LlvmIr, "says how many blocks are to fit on a multiprocessor: as many as registers and shared memory allow",
      nullptr, chooseResidentBlocks, ours, {}},
-    {"predicate-accesses", Level::LlvmIr, "writes loads and stores under masks as instructions under a predicate", nullptr,
+    {"predicate-accesses", Level::LlvmIr, "writes loads and stores under masks as instructions under a predicate, and keeps elements of 8 and 16 bits in words", nullptr,
      predicate, ours, {}},
     {"ptx", Level::Binary, "generates PTX (`--to asm` prints it), which the driver assembles", nullptr, emitPtx, ours, {}},
     {"package", Level::Binary, "describes the kernel", nullptr, makeCudaPackage, ours, {}},

@@ -34,6 +34,14 @@ TEST(Fp8JaggedDual, groups_and_widths_of_any_sizes) {
   expectReference(dual({0, 48}, 21, 0));
 }
 
+TEST(Fp8JaggedDual, parts_of_groups) {
+  for (TestCall call : {dual({0, 1, 1, 38, 102, 202}, 19, 53), dual({32, 32, 96, 256}, 40, 7, ElementType::I64),
+                        dual({0, 48}, 0, 21), dual({0, 48}, 21, 0)}) {
+    call.options = {{"method", "cooperative"}, {"shared_k", "128"}, {"shared_n", "16"}};
+    expectReference(call);
+  }
+}
+
 TEST(Fp8JaggedDual, types_and_strides_of_each) {
   TestCall call = dual({7, 90}, 19, 24);
   call.options["dtype"] = "f8E5M2";

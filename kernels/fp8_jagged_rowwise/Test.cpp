@@ -38,6 +38,17 @@ TEST(Fp8Jagged, groups_of_any_sizes) {
   }
 }
 
+// Groups of one part and of three, empty ones between them and at the end, and groups that are all in one tile; whole
+// multiples of 16 and not.
+TEST(Fp8Jagged, parts_of_groups) {
+  for (const std::vector<int64_t> &ends : std::vector<std::vector<int64_t>>{
+           {0, 1, 1, 38, 102, 102, 401, 401}, {32, 32, 160, 544}, {300, 300}, {16, 32, 48, 48}}) {
+    TestCall call = jagged(both[1], ends, 19);
+    call.options = {{"method", "cooperative"}, {"shared_k", "128"}, {"shared_n", "16"}};
+    expectReference(call);
+  }
+}
+
 // A tile that were as high as the average group would lose rows of the largest: one of 300, the others empty.
 TEST(Fp8Jagged, one_group_has_everything) {
   for (const char *kernel : both)

@@ -125,7 +125,8 @@ Step rowsStep(const Call &call, const std::string &name, const RowsView &view) {
                                 choose(Blocks(), block, [&]<int64_t b>() { quantiseRows<r, b>(body); });
                               });
                             });
-  step.heldNumbers = pieces <= mostPieces ? pieces * rows * block : 0;
+  if (pieces <= mostPieces)
+    step.heldWords = pieces * rows * block;
   return step;
 }
 

@@ -2,7 +2,7 @@
 // Expert weights, transposed, with one scale for each row of the transposed operand: what the backward pass of a
 // grouped FP8 matmul multiplies. The amax runs along the axis that is strided in memory.
 #include "kernels/Kernels.h"
-#include "kernels/Quantise.h"
+#include "kernels/SharedStrip.h"
 #include "kernels/fp8_rows/Rows.h"
 
 using namespace heddle::build;
@@ -12,6 +12,8 @@ namespace {
 
 using BlocksOfK = Choices<16, 32, 64, 128>;
 using BlocksOfN = Choices<32, 64, 128>;
+using SharedBlocksOfK = Choices<16, 32, 64, 128>; // of method `cooperative`
+using SharedBlocksOfN = Choices<128, 256, 512, 1024>;
 
 /// One block's view: a tile is [n, k], the order in which contiguous weights lie in memory.
 template <int64_t bn, int64_t bk>
@@ -26,6 +28,12 @@ struct Tiles {
 
   auto nOf(const Scalar<i32> &block) const { return block * int(bn) + range<bn>(); }
   auto kOf(const Scalar<i32> &block) const { return block * int(bk) + range<bk>(); }
+
+  template <class E>
+  Tile<E, bn, bk> load(const Scalar<i32> &e, const Tile<i32, bn> &n, const Tile<i32, bk> &k) const {
+    auto rows = advance(advance(values.pointer("x").as<E>(), e, expertStride), column(n), nStride);
+    return build::load(advance(rows, row(k), kStride), column(n < N) && row(k < K), 0);
+  }
 
   Tile<f32, bn, bk> read(const Scalar<i32> &e, const Tile<i32, bn> &n, const Tile<i32, bk> &k) const {
     auto address = [&](auto pointer) {
@@ -47,6 +55,10 @@ struct Tiles {
   Tile<i64, bk> scaleIndex(const Scalar<i32> &e, const Tile<i32, bk> &k) const {
     return cast<i64>(e) * cast<i64>(K) + cast<i64>(k);
   }
+  void storeScale(const Scalar<i32> &e, const Tile<i32, bk> &k, const Tile<f32, bk> &scale,
+                  const Scalar<i1> &isFirst) const {
+    store(values.pointer("scales").as<f32>() + scaleIndex(e, k), scale, k < K && isFirst);
+  }
 };
 
 /// A tile by its expert and the numbers of its blocks.
@@ -54,22 +66,12 @@ struct Place {
   Scalar<i32> e, k, n;
 };
 
-/// The largest magnitudes of a tile into those of its rows.
-template <int64_t bn, int64_t bk>
-void collectTile(const Tiles<bn, bk> &tiles, const Place &place) {
-  auto k = tiles.kOf(place.k);
-  auto bits = magnitudeBits(tiles.read(place.e, tiles.nOf(place.n), k), tiles.how);
-  auto target = tiles.values.pointer("amax").template as<i32>();
-  atomicMax(target + tiles.scaleIndex(place.e, k), max(bits, axis<0>()), k < tiles.K, Order::Relaxed);
-}
-
 template <int64_t bn, int64_t bk>
 void castTile(const Tiles<bn, bk> &tiles, const Place &place, const Tile<i32, bk> &amaxBits) {
   auto k = tiles.kOf(place.k);
   auto n = tiles.nOf(place.n);
   auto scale = scaleOf(amaxBits, tiles.how);
-  store(tiles.values.pointer("scales").template as<f32>() + tiles.scaleIndex(place.e, k), scale,
-        k < tiles.K && place.n == 0);
+  tiles.storeScale(place.e, k, scale, place.n == 0);
   tiles.write(place.e, n, k, tiles.read(place.e, n, k), scale);
 }
 
@@ -98,62 +100,34 @@ void castTiles(const Tiles<bn, bk> &tiles) {
   castTile(tiles, place, load(amax, k < tiles.K, 0));
 }
 
-/// Method `strips`: what a block does, by its number. A strip is the tiles of one block of rows. The amax of `lag`
-/// strips comes first, then by turns the cast of a strip and the amax of another, so that a strip is cast while the
-/// cache has it.
-struct Turn {
-  Scalar<i1> casts;
-  Scalar<i32> strip, tile;
-};
-Turn turnOf(const Scalar<i32> &strips, const Scalar<i32> &lag, const Scalar<i32> &tilesOfStrip) {
-  auto slot = programId() / tilesOfStrip - lag, both = (strips - lag) * 2;
-  auto beforeAll = slot < 0, afterAll = slot >= both;
-  auto casts = afterAll || (!beforeAll && slot % 2 == 0);
-  auto strip = select(beforeAll, slot + lag,
-                      select(afterAll, strips - lag + (slot - both), select(casts, slot / 2, lag + slot / 2)));
-  return {casts, strip, programId() % tilesOfStrip};
-}
-
-/// A block that casts waits until all of its strip's tiles have been collected. Blocks start in the order of their
-/// numbers on GPUs, so this ends soon; where it does not, the block finds the amax by itself.
+/// Method `cooperative`: the blocks of a strip keep their tiles in registers, and wait for each other's amax. One that
+/// waits for too long finds it by itself, a few rows at a time beside its tile.
 template <int64_t bn, int64_t bk>
-void castStrip(const Tiles<bn, bk> &tiles, const Place &place, const Pointer<i32> &counter, const Scalar<i32> &wanted) {
-  constexpr int mostPolls = 1000;
-  auto poll = [&] { return atomicAdd(counter, 0, Order::Acquire); };
-  auto [polls, seen] = whileLoop(
-      carry(full<i32>(0), poll()), [&](auto polls, auto seen) { return seen < wanted && polls < mostPolls; },
-      [&](auto polls, auto) { return carry(polls + 1, poll()); });
-  debugBarrier();
-  auto k = tiles.kOf(place.k);
-  auto amax = when(
-      seen >= wanted,
-      [&] {
-        auto target = tiles.values.pointer("amax").template as<i32>() + tiles.scaleIndex(place.e, k);
-        return load(target, k < tiles.K, 0, {.isVolatile = true});
-      },
-      [&] {
-        return forRange(0, tiles.N, int(bn), zeros<i32, bk>(), [&](Scalar<i32> first, auto largest) {
-          auto bits = magnitudeBits(tiles.read(place.e, first + range<bn>(), k), tiles.how);
-          return maximum(largest, max(bits, axis<0>()));
-        });
-      });
-  castTile(tiles, place, amax);
-}
-
-template <int64_t bn, int64_t bk>
-void followStrips(const Tiles<bn, bk> &tiles) {
+void shareStrips(const Tiles<bn, bk> &tiles) {
+  constexpr int64_t few = 32;
   auto tilesOfStrip = ceilDivide(tiles.N, int(bn)), stripsOfExpert = ceilDivide(tiles.K, int(bk));
-  Turn turn =
-      turnOf(tiles.values.template scalar<i32>("strips"), tiles.values.template scalar<i32>("lag"), tilesOfStrip);
-  Place place{turn.strip / stripsOfExpert, turn.strip % stripsOfExpert, turn.tile};
-  auto counter = tiles.values.pointer("collected").template as<i32>() + turn.strip;
-  when(
-      turn.casts, [&] { castStrip(tiles, place, counter, tilesOfStrip); },
-      [&] {
-        collectTile(tiles, place);
-        debugBarrier();
-        atomicAdd(counter, 1, Order::AcquireRelease);
-      });
+  auto number = programId() / tilesOfStrip;
+  Place place{number / stripsOfExpert, number % stripsOfExpert, programId() % tilesOfStrip};
+  auto n = tiles.nOf(place.n);
+  auto k = tiles.kOf(place.k);
+  withNumber(tiles.values.pointer("x").type, [&]<class E>() {
+    auto held = tiles.template load<E>(place.e, n, k);
+    auto words = tiles.values.pointer("amax").template as<i32>();
+    auto counters = words + cast<i64>(tiles.values.template scalar<i32>("E")) * cast<i64>(tiles.K);
+    SharedStrip<bk> strip{words, tiles.scaleIndex(place.e, k), k < tiles.K, counters + number};
+    strip.collect(largestAlong<0>(held, tiles.how));
+    auto largest = strip.wait(tilesOfStrip, [&] {
+      Tiles<few, bk> parts{tiles.writer, tiles.values, tiles.how};
+      auto each =
+          forRange(0, ceilDivide(tiles.N, int(few)), 1, zeros<i32, few, bk>(), [&](Scalar<i32> part, auto largest) {
+            return maximum(largest, magnitudeBits(parts.read(place.e, parts.nOf(part), k), tiles.how));
+          });
+      return max(each, axis<0>());
+    });
+    auto scale = scaleOf(largest, tiles.how);
+    tiles.storeScale(place.e, k, scale, place.n == 0);
+    tiles.write(place.e, n, k, cast<f32>(held), scale);
+  });
 }
 
 /// Method `reduction`: a block has all of N for its rows, and reads it twice.
@@ -165,14 +139,14 @@ void reduceAndCast(const Tiles<bn, bk> &tiles) {
     return maximum(largest, magnitudeBits(tiles.read(e, first + range<bn>(), k), tiles.how));
   });
   auto scale = scaleOf(max(largest, axis<0>()), tiles.how);
-  store(tiles.values.pointer("scales").template as<f32>() + tiles.scaleIndex(e, k), scale, k < tiles.K);
+  tiles.storeScale(e, k, scale, full<i1>(true));
   forRange(0, tiles.N, int(bn), [&](Scalar<i32> first) {
     auto n = first + range<bn>();
     tiles.write(e, n, k, tiles.read(e, n, k), scale);
   });
 }
 
-enum class Part { Amax, Cast, Reduction, Strips };
+enum class Part { Amax, Cast, Reduction, Cooperative };
 
 Step stepOf(const Call &call, Part part, int64_t bn, int64_t bk, int64_t warps) {
   const ArrayType &x = call.input("x");
@@ -198,23 +172,21 @@ Step stepOf(const Call &call, Part part, int64_t bn, int64_t bk, int64_t warps) 
     grid[1] = blocksFor(grid[1], tilesOfBlock);
   if (part == Part::Reduction)
     grid = {grid[0], E, 1};
-  if (part == Part::Strips) {
-    int64_t strips = grid[0] * E;
-    writer.buffer("collected", ElementType::I32);
-    writer.count("strips", strips);
-    // More tiles than are resident at once, so that a cast hardly waits.
-    int64_t ahead = std::max<int64_t>(1, blocksFor(6 * call.chip->computeUnits, grid[1]));
-    writer.count("lag", std::min(strips, call.tile("lag", ahead)));
-    grid = {2 * strips * grid[1], 1, 1};
+  if (part == Part::Cooperative) {
+    writer.count("E", E);
+    grid = {grid[0] * E * grid[1], 1, 1};
   }
+  if (part == Part::Cooperative)
+    return writer.finish(grid, warps, [&](const TypedArguments &values) {
+      choose(SharedBlocksOfN(), bn, [&]<int64_t n>() {
+        choose(SharedBlocksOfK(), bk, [&]<int64_t k>() { shareStrips(Tiles<n, k>{writer, values, how}); });
+      });
+    });
   return writer.finish(grid, warps, [&](const TypedArguments &values) {
     choose(BlocksOfN(), bn, [&]<int64_t n>() {
       choose(BlocksOfK(), bk, [&]<int64_t k>() {
         Tiles<n, k> tiles{writer, values, how};
-        part == Part::Amax     ? collectAmax(tiles)
-        : part == Part::Cast   ? castTiles(tiles)
-        : part == Part::Strips ? followStrips(tiles)
-                               : reduceAndCast(tiles);
+        part == Part::Amax ? collectAmax(tiles) : part == Part::Cast ? castTiles(tiles) : reduceAndCast(tiles);
       });
     });
   });
@@ -240,17 +212,17 @@ Plan plan(const Call &call) {
         stepOf(call, Part::Reduction, call.tile("block_n", 64), call.tile("block_k", 32), call.tile("warps", 8))};
     return plan;
   }
-  bool strips = call.is("method", "strips"); // has more registers, and wants many blocks
-  int64_t bn = call.tile("block_n", 128), bk = call.tile("block_k", strips ? 64 : 128);
-  int64_t warps = call.tile("warps", strips ? 4 : 8);
-  plan.temporaries = {{"amax", {ElementType::I32, {E, K}}}};
+  int64_t sharedN = call.tile("shared_n", 512);
   plan.steps.push_back(fillStep("amax", 0));
-  if (strips && N > 0) {
-    plan.temporaries.push_back({"collected", {ElementType::I32, {E, blocksFor(K, bk)}}});
-    plan.steps.push_back(fillStep("collected", 0));
-    plan.steps.push_back(stepOf(call, Part::Strips, bn, bk, warps));
+  if (isCooperative(call, blocksFor(N, sharedN))) {
+    int64_t sharedK = call.tile("shared_k", 64);
+    plan.temporaries = {{"amax", {ElementType::I32, {sharedWords(E, K, sharedK)}}}};
+    plan.steps.push_back(stepOf(call, Part::Cooperative, sharedN, sharedK, call.tile("warps", 4)));
+    plan.steps.back().heldWords = wordsOf(x.type, sharedN * sharedK);
     return plan;
   }
+  plan.temporaries = {{"amax", {ElementType::I32, {E, K}}}};
+  int64_t bn = call.tile("block_n", 128), bk = call.tile("block_k", 128), warps = call.tile("warps", 8);
   if (N > 0)
     plan.steps.push_back(stepOf(call, Part::Amax, bn, bk, warps));
   plan.steps.push_back(stepOf(call, Part::Cast, bn, bk, warps));
@@ -275,7 +247,7 @@ Tuning tuning() {
   return {.variants = {{{}, {"rows", "block", "warps"}, hasContiguousRows},
                        {{{"method", "atomic"}}, {"block_n", "block_k", "warps"}, isTransposed},
                        {{{"method", "reduction"}}, {"block_n", "block_k", "warps"}, isTransposed},
-                       {{{"method", "strips"}}, {"block_n", "block_k", "warps", "lag"}, isTransposed}},
+                       {{{"method", "cooperative"}}, {"shared_n", "shared_k", "warps"}, isTransposed}},
           .counts = {},
           .example = {{"E", 2}, {"K", 256}, {"N", 256}}};
 }
@@ -284,18 +256,14 @@ std::vector<TileParameter> tiles() {
   std::vector<TileParameter> all = rowsTiles(); // of weights whose rows are contiguous
   all.push_back({"block_n", BlocksOfN::list(), "columns of a tile"});
   all.push_back({"block_k", BlocksOfK::list(), "rows of a tile"});
-  all.push_back({"lag", {1, 2, 4, 8, 16, 32, 64}, "strips: how many strips the amax is ahead of the cast"});
+  all.push_back({"shared_n", SharedBlocksOfN::list(), "cooperative: columns of a block"});
+  all.push_back({"shared_k", SharedBlocksOfK::list(), "cooperative: rows of a block"});
   return all;
 }
 
 std::vector<Option> options() {
   std::vector<Option> all = quantiseOptions();
-  all.push_back(
-      {"method",
-       {"atomic", "reduction", "strips"},
-       "atomic",
-       "atomic: two launches, amax by relaxed atomics; reduction: one launch, no atomics; strips: one launch, a "
-       "strip of rows is cast while the cache has it"});
+  all.push_back(methodOption("atomic", "two launches, amax by relaxed atomics"));
   return all;
 }
 

@@ -23,16 +23,40 @@ static TestCall small(const char *method) {
 
 // Triton writes wrong bytes where 1-byte transposed stores stand beside extrema that keep NaN.
 TEST(Fp8Rowwise3d, all_methods) {
-  for (const char *method : {"atomic", "reduction", "strips"})
+  for (const char *method : {"atomic", "reduction", "cooperative"})
     expectReference(small(method));
   TestCall call = small("atomic");
   call.options["nan"] = "ignore";
   call.options["pow2"] = "true";
   call.extents["N"] = 77;
   expectReference(call);
-  call.options["method"] = "strips"; // the amax of two strips is ahead, of four
-  call.options["lag"] = "2";
-  expectReference(call);
+}
+
+// Strips of two parts, of 16 and 32 bits, where NaN counts and where it does not.
+TEST(Fp8Rowwise3d, parts_of_strips) {
+  TestCall call = small("cooperative");
+  call.options["shared_n"] = "128";
+  call.options["shared_k"] = "16";
+  for (ElementType type : {ElementType::BF16, ElementType::F16, ElementType::F32})
+    for (const char *nan : {"ignore", "propagate"}) {
+      call.type = type;
+      call.options["nan"] = nan;
+      expectReference(call);
+    }
+}
+
+// More parts than compute units would wait for blocks that have not begun.
+TEST(Fp8Rowwise3d, too_many_parts) {
+  CallRequest request;
+  request.chip = &sm90Chip;
+  request.inputs =
+      arraysOfShape(lookupKernel("fp8_rowwise_3d"), {{"E", 1}, {"K", 64}, {"N", 128 * 133}}, ElementType::BF16);
+  request.options = {{"method", "cooperative"}, {"shared_n", "128"}};
+  EXPECT_CONTAINS(refusal("fp8_rowwise_3d", request),
+                  "133 blocks would wait for each other, and sm_90 has 132 compute units");
+  request.options["method"] = "auto";
+  EXPECT_EQ(planCall(lookupKernel("fp8_rowwise_3d"), checkCall(lookupKernel("fp8_rowwise_3d"), request)).steps.size(),
+            3u);
 }
 
 TEST(Fp8Rowwise3d, rows_that_are_contiguous_already) {

@@ -102,7 +102,9 @@ public:
   bool hasFusedMultiplyAdd(mlir::Type narrow) const override { return narrow.isF16(); }
   const char *blockScope() const override { return "workgroup"; }
   const char *deviceScope() const override { return "agent"; }
-  bool computesPairs(mlir::Type element) const override { return element.isF32() || element.isF16(); }
+  bool computesPairs(mlir::Type element) const override {
+    return element.isF32() || element.isF16() || element.isInteger(16);
+  }
   bool narrowsPairs(mlir::Type element) const override;
   bool convertsFp8Together() const override { return true; }
   Values toFp8(Builder &b, mlir::ValueRange values, mlir::Type to, bool isWithinRange) const override;

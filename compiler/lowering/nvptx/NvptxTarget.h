@@ -106,7 +106,10 @@ public:
     return call(b, x.getType(), "llvm.nvvm.mulhi.ull", {x, y});
   }
   mlir::Type assemblyType(mlir::OpBuilder &b, llvm::StringRef constraint) const override;
-  bool computesPairs(mlir::Type element) const override { return element.isF16() || element.isBF16(); }
+  bool carriesWords() const override { return true; }
+  bool computesPairs(mlir::Type element) const override {
+    return element.isF16() || element.isBF16() || element.isInteger(16);
+  }
   int64_t registersPerThread(int warps) const override {
     return std::min<int64_t>(chip.registersPerThread, chip.unit.registers / (int64_t(warps) * lanesPerWarp()));
   }

@@ -356,7 +356,8 @@ public:
   virtual mlir::Value saturateToWord(Builder &b, mlir::Value f32, bool isSigned) const { return {}; }
   /// Whether x * y + z of f16 or bf16 is rounded once by the chip's instruction.
   virtual bool hasFusedMultiplyAdd(mlir::Type narrow) const { return true; }
-  /// Whether sums, products and fused products of two contiguous elements of this type are one instruction.
+  /// Whether sums, products and fused products of two contiguous elements of this type are one instruction; of i16,
+  /// extrema and operations on bits.
   virtual bool computesPairs(mlir::Type element) const { return false; }
   /// Whether two f32 become two of this type in one instruction.
   virtual bool narrowsPairs(mlir::Type element) const { return false; }

@@ -38,6 +38,12 @@ Value widened(ImplicitLocOpBuilder &b, Value vector) {
   return LLVM::BitcastOp::create(b, like(b.getF32Type()), Value(arith::ShLIOp::create(b, wide, shift)));
 }
 
+/// Bits of 16-bit elements as those of another such type.
+bool isBitcastOfHalves(Operation *op) {
+  Type to = elementTypeOf(op->getResult(0).getType());
+  return isa<BitcastOp, arith::BitcastOp>(op) && to.isIntOrFloat() && to.getIntOrFloatBitWidth() == 16;
+}
+
 } // namespace
 
 bool ElementCode::isFromBytes(Type from, Type to) {
@@ -56,6 +62,11 @@ int64_t ElementCode::registersAtOnce() {
       return target.convertsFp8Together() ? 4 : 1;
     return from.isF32() && target.narrowsPairs(to) ? 2 : 1;
   }
+  if (isBitcastOfHalves(op) ||
+      (to.isInteger(16) &&
+       isa<arith::AndIOp, arith::OrIOp, arith::XOrIOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(
+           op)))
+    return target.computesPairs(b.getI16Type()) ? 2 : 1;
   bool isPlain = isa<arith::AddFOp, arith::SubFOp, arith::MulFOp>(op);
   if (to.isBF16())
     return isPlain && (target.computesPairs(to) || target.computesPairs(b.getF32Type())) ? 2 : 1;
@@ -82,6 +93,8 @@ ThreadCode::Values ElementCode::computeTogether(ArrayRef<Values> operands) {
       value = convertFloat(value, b.getF32Type(), to, false);
     return wide;
   }
+  if (isBitcastOfHalves(op))
+    return apart(b, LLVM::BitcastOp::create(b, VectorType::get(count, threadType(to)), joined(b, operands.front())));
   Type vector = VectorType::get(count, threadType(to)), wide = VectorType::get(count, b.getF32Type());
   auto narrowed = [&](Value f32) {
     if (target.narrowsPairs(to))

@@ -2,6 +2,7 @@
 // Which layout an access, a matmul or another source of values wants: what LayoutAssigner starts from.
 #include "compiler/layout/Fit.h"
 #include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -66,6 +67,53 @@ void LayoutAssigner::takeRunAlongK(LoadOp load, analysis::AccessLayout &access) 
   access.sizePerThread[size_t(run->first)] = std::clamp<int64_t>(share, 1, run->second);
 }
 
+// Of a loaded tile whose elements, or narrower ones made of them, are stored in another order of axes: the axis along
+// which the store is contiguous, and how many of the stored elements are a word of shared memory.
+std::optional<std::pair<int, int64_t>> LayoutAssigner::runOfStore(LoadOp load) {
+  using Axes = SmallVector<int>; // of the load, by the value's
+  SmallVector<std::pair<Value, Axes>> values = {
+      {load.getResult(), llvm::to_vector(llvm::seq<int>(int(tileOf(load.getResult()).getRank())))}};
+  SetVector<Value> seen;
+  for (size_t i = 0; i < values.size(); ++i) {
+    auto [value, axes] = values[i];
+    if (!seen.insert(value))
+      continue;
+    for (OpOperand &use : value.getUses()) {
+      Operation *user = use.getOwner();
+      if (auto store = dyn_cast<StoreOp>(user); store && use.getOperandNumber() == 1) {
+        analysis::AccessLayout access = accesses.chooseAccess(store, threads());
+        unsigned bits = elementTypeOf(value.getType()).getIntOrFloatBitWidth();
+        if (!access.order.empty() && bits < 32)
+          return std::pair(axes[size_t(access.order[0])], int64_t(32 / bits));
+      } else if (auto trans = dyn_cast<TransOp>(user)) {
+        Axes moved;
+        for (int axis : trans.getOrder())
+          moved.push_back(axes[size_t(axis)]);
+        values.emplace_back(trans.getResult(), moved);
+      } else if (isElementwise(user)) {
+        values.emplace_back(user->getResult(0), axes);
+      } else if (auto loop = dyn_cast<scf::ForOp>(user); loop && loop.getTiedLoopRegionIterArg(&use)) {
+        values.emplace_back(loop.getTiedLoopRegionIterArg(&use), axes);
+        values.emplace_back(loop.getTiedLoopResult(&use), axes);
+      } else if (auto loop = dyn_cast<scf::ForOp>(user->getParentOp()); loop && isa<scf::YieldOp>(user)) {
+        values.emplace_back(loop.getRegionIterArg(use.getOperandNumber()), axes);
+        values.emplace_back(loop.getResult(use.getOperandNumber()), axes);
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+// The rows of a thread are neighbours: what it makes of them goes to shared memory in words, where it is exchanged.
+void LayoutAssigner::takeRunOfStore(LoadOp load, analysis::AccessLayout &access) {
+  auto run = runOfStore(load);
+  if (!run || run->first == access.order[0])
+    return;
+  int64_t share = countOf(shapeOf(load.getResult())) / threads() / access.sizePerThread[size_t(access.order[0])];
+  int64_t &rows = access.sizePerThread[size_t(run->first)];
+  rows = std::clamp<int64_t>(share, rows, std::max(rows, run->second));
+}
+
 LinearLayout LayoutAssigner::accessLayout(Operation *op, Value pointer) {
   analysis::AccessLayout access = accesses.chooseAccess(op, threads());
   layout::Shape shape = shapeOf(pointer);
@@ -76,6 +124,8 @@ LinearLayout LayoutAssigner::accessLayout(Operation *op, Value pointer) {
       return *scales;
   if (auto load = dyn_cast<LoadOp>(op); load && !target.hasAsyncCopies())
     takeRunAlongK(load, access);
+  if (auto load = dyn_cast<LoadOp>(op))
+    takeRunOfStore(load, access);
   if (llvm::is_contained(reducedRows, std::pair(shape, access.order[0])))
     return layoutByRows(shape, access);
   return layout::defaultBlocked(shape, access.sizePerThread, access.order, target.lanesPerWarp(), warps);
