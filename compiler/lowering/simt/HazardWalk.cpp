@@ -405,12 +405,13 @@ void HazardWalk::enterTurns(scf::ForOp loop, HazardState &state) {
 }
 
 /// Whether the bounds are constants that give an iteration; `most`: and no more than so many.
-static bool hasIteration(scf::ForOp loop, std::optional<int64_t> most = std::nullopt) {
+static bool hasIteration(scf::ForOp loop, std::optional<uint64_t> most = std::nullopt) {
   std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound()),
                          upper = getConstantIntValue(loop.getUpperBound()), step = getConstantIntValue(loop.getStep());
   if (loop.getUnsignedCmp() || !lower || !upper || *lower >= *upper)
     return false;
-  return !most || (step && (*upper - *lower - 1) / *step < *most);
+  uint64_t distance = uint64_t(*upper) - uint64_t(*lower); // beyond int64_t from the lowest numbers to the highest
+  return !most || (step && *step > 0 && (distance - 1) / uint64_t(*step) < *most);
 }
 
 // Until another iteration adds nothing to what is outstanding where it begins. What was tile i + c in iteration i is
