@@ -212,7 +212,8 @@ LogicalResult checkStep(Operation *op) {
       (loop.getUnsignedCmp() && !step.isZero()))
     return success();
   // Rule F6: steps of loops that are constants are positive.
-  return op->emitOpError() << "has a step of " << step.getSExtValue() << ": steps are positive; a loop that counts down "
+  return op->emitOpError() << "has a step of " << step.getSExtValue()
+                           << ": steps are positive; a loop that counts down "
                            << "subtracts its counter from where it begins";
 }
 
