@@ -40,11 +40,12 @@ static std::optional<StageDistance> distanceOf(const SharedAccess &earlier, cons
   Operation *first = body.findAncestorOpInBlock(*earlier.op), *second = body.findAncestorOpInBlock(*later.op);
   bool isInIteration = from < to || (from == to && (first == second || first->isBeforeInBlock(second)));
   int64_t iterations = isInIteration ? 0 : 1;
-  for (const SharedAccess &own : accessesOf(earlier.op)) // each iteration counts a tile that counts one less
-    if (own.part.kind == SharedPart::Turn && own.part.loop == earlier.part.loop &&
-        own.part.object == earlier.part.object)
-      while ((own.part.number - earlier.part.number - iterations) % own.part.modulus)
-        ++iterations;
+  for (const SharedAccess &own : accessesOf(earlier.op)) { // each iteration counts a tile that counts one less
+    bool counts = own.part.kind == SharedPart::Turn && own.part.loop == pipeline.loop &&
+                  earlier.part.kind == SharedPart::Turn && earlier.part.object == own.part.object;
+    while (counts && (own.part.number - earlier.part.number - iterations) % own.part.modulus)
+      ++iterations;
+  }
   return StageDistance{from - pipeline.stages.begin(), to - pipeline.stages.begin(), iterations,
                        int64_t(pipeline.stages.size())};
 }
@@ -57,9 +58,10 @@ static std::optional<int64_t> tilesThatMend(const SharedAccess &earlier, const S
   const SharedPart &read = earlier.part, &written = later.part;
   AllocOp object = read.object;
   bool isOne = object && object.getRing().getType().getStages() == 1;
-  bool counts = read.kind == SharedPart::Turn && written.kind == SharedPart::Turn;
-  if (earlier.writes || !later.writes || object != written.object || !(isOne || counts) ||
-      !pipelineOf(stageOf(later)).loop)
+  scf::ForOp loop = pipelineOf(stageOf(later)).loop;
+  bool counts = read.kind == SharedPart::Turn && written.kind == SharedPart::Turn && read.loop == loop &&
+                written.loop == loop && read.modulus == written.modulus;
+  if (earlier.writes || !later.writes || object != written.object || !(isOne || counts) || !loop)
     return std::nullopt;
   int64_t ahead = (isOne ? 1 : read.modulus) - distance.iterations; // the same tile as the one that is read
   return ahead + llvm::divideCeilSigned(2 + distance.from - distance.to, distance.all);
