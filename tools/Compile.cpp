@@ -58,8 +58,9 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir|kernel:NAME [options]
   --verify-each        verify what each phase leaves, not only what the last one of each level does
   --llvm-passes TEXT   replace the optimiser's passes, in the notation of LLVM's opt
   --help-phases        list the phases of the target; with --json also the passes of each
-  --remarks            what the compiler decided and why, to standard error: how loads in loops are prefetched, on sm_90
-                       how many blocks are to fit; the package keeps it for `heddle inspect`
+  --remarks            what the compiler decided and why, to standard error: how loads in loops are prefetched, which
+                       loops get the stages of a warp pipeline, on sm_90 how many blocks are to fit; the package keeps
+                       it for `heddle inspect`
   --time               each phase's milliseconds, to standard error
   --repeat N           compile N times in this process; the times are medians, without the first
   --json               a description of the result, to standard output

@@ -8,14 +8,15 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::analysis;
 
-/// Small ones: sums of them do not leave their type.
+/// Of constants and of their sums, which so do not leave their type.
+constexpr int64_t largest = int64_t(1) << 30;
+
 static std::optional<int64_t> constantOf(Value value) {
   APInt constant;
-  constexpr int64_t most = int64_t(1) << 30;
   if (!matchPattern(value, m_ConstantInt(&constant)) || constant.getSignificantBits() > 64)
     return std::nullopt;
   int64_t number = constant.getSExtValue();
-  return number >= -most && number <= most ? std::optional(number) : std::nullopt;
+  return std::abs(number) <= largest ? std::optional(number) : std::nullopt;
 }
 
 namespace {
@@ -36,7 +37,10 @@ static Sum sumOf(Value value) {
     std::optional<int64_t> right = constantOf(add.getRhs()), left = constantOf(add.getLhs());
     if (!right && !left)
       break;
-    sum.offset += right ? *right : *left;
+    int64_t offset = sum.offset + (right ? *right : *left);
+    if (std::abs(offset) > largest)
+      break;
+    sum.offset = offset;
     sum.base = right ? add.getLhs() : add.getRhs();
   }
   return sum;
@@ -91,27 +95,36 @@ static int64_t within(int64_t number, int64_t modulus) {
   return (number % modulus + modulus) % modulus;
 }
 
-/// Of what a loop carries: it begins with a constant, and each iteration adds 1, modulo m. Or it is such a number of
-/// the iteration before, and begins with what that would have been.
-static std::optional<RingNumber> carriedNumber(BlockArgument argument, scf::ForOp loop, bool isOfBefore = false) {
+/// Of what a loop carries: it begins with a constant, at `least` this one, and each iteration adds 1, modulo m.
+static std::optional<RingNumber> steppedNumber(BlockArgument argument, scf::ForOp loop, int64_t least) {
   if (argument.getArgNumber() == 0)
     return std::nullopt;
   unsigned number = argument.getArgNumber() - 1;
   std::optional<int64_t> init = constantOf(loop.getInitArgs()[number]);
   Value yielded = loop.getYieldedValues()[number];
-  if (auto other = dyn_cast<BlockArgument>(yielded); other && other.getOwner() == loop.getBody() && !isOfBefore) {
-    std::optional<RingNumber> later = carriedNumber(other, loop, /*isOfBefore=*/true);
-    if (!later || !init || *init != within(later->offset - 1, later->modulus))
-      return std::nullopt;
-    return RingNumber{loop, *init, later->modulus};
-  }
   auto turn = turnOf(yielded);
-  if (isOther(yielded, argument))
+  if (isOther(yielded, argument)) {
     turn = std::pair(Sum{argument, 1}, 2);
-  if (!init || !turn || turn->first.base != argument || turn->first.offset != 1 || *init < -1 || *init >= turn->second)
+    least = 0; // the other one of 0 and 1 alone
+  }
+  if (!init || !turn || turn->first.base != argument || turn->first.offset != 1 || *init < least ||
+      *init >= turn->second)
     return std::nullopt;
-  // From -1 on only the next number is one of the ring's; it is 0, as after the last.
   return RingNumber{loop, within(*init, turn->second), turn->second};
+}
+
+/// The same; or it is such a number of the iteration before, and begins with what that would have been.
+static std::optional<RingNumber> carriedNumber(BlockArgument argument, scf::ForOp loop, int64_t least = 0) {
+  if (argument.getArgNumber() == 0)
+    return std::nullopt;
+  unsigned number = argument.getArgNumber() - 1;
+  auto other = dyn_cast<BlockArgument>(loop.getYieldedValues()[number]);
+  if (!other || other.getOwner() != loop.getBody())
+    return steppedNumber(argument, loop, least);
+  std::optional<RingNumber> later = steppedNumber(other, loop, /*least=*/0);
+  if (!later || constantOf(loop.getInitArgs()[number]) != within(later->offset - 1, later->modulus))
+    return std::nullopt;
+  return RingNumber{loop, within(later->offset - 1, later->modulus), later->modulus};
 }
 
 /// Of the counter, or of what the loop carries from a constant on in steps of 1: its value in iteration i is i + this.
@@ -148,7 +161,8 @@ std::optional<RingNumber> analysis::ringNumberOf(Value value) {
   if (!loop)
     return std::nullopt;
   auto argument = cast<BlockArgument>(sum.base);
-  if (std::optional<RingNumber> carried = carriedNumber(argument, loop)) {
+  // From -1 on only the next number is one of the ring's; it is 0, as after the last.
+  if (std::optional<RingNumber> carried = carriedNumber(argument, loop, /*least=*/sum.offset > 0 ? -1 : 0)) {
     bool isOneTurn = carried->modulus == modulus;
     if (!isOneTurn)
       return std::nullopt;

@@ -59,6 +59,12 @@ TEST(RingNumbers, OfWhatIsCarried) {
   EXPECT_EQ(numberOf(around, 0, 1, -1), "0 mod 3") << "the next number of -1 is 0";
   EXPECT_EQ(numberOf(around, 0, 1, -2), "none");
   EXPECT_EQ(numberOf(R"(%more = arith.addi %at, %one : i32
+                        %next = arith.remsi %more, %three : i32
+                        %it = arith.remsi %at, %three {test.name = "it"} : i32)",
+                     0, 1, -1),
+            "none")
+      << "-1 itself is no number of a ring";
+  EXPECT_EQ(numberOf(R"(%more = arith.addi %at, %one : i32
                         %less = arith.cmpi slt, %more, %three : i32
                         %next = arith.select %less, %more, %zero {test.name = "it"} : i32)"),
             "1 mod 3");
@@ -88,6 +94,8 @@ TEST(RingNumbers, OfPowersOfTwo) {
   EXPECT_EQ(numberOf(R"(%next = arith.subi %one, %at {test.name = "it"} : i32)", 0, 1, 1), "0 mod 2");
   EXPECT_EQ(numberOf(R"(%next = arith.xori %at, %one {test.name = "it"} : i32)"), "1 mod 2");
   EXPECT_EQ(numberOf(R"(%next = arith.subi %one, %at {test.name = "it"} : i32)", 0, 1, 2), "none");
+  EXPECT_EQ(numberOf(R"(%next = arith.subi %one, %at {test.name = "it"} : i32)", 0, 1, -1), "none");
+  EXPECT_EQ(numberOf(R"(%next = arith.xori %at, %one {test.name = "it"} : i32)", 0, 1, -1), "none");
   EXPECT_EQ(numberOf(R"(%next = arith.addi %at, %one : i32
                         %it = arith.subi %one, %i {test.name = "it"} : i32)"),
             "none")
@@ -106,6 +114,16 @@ TEST(RingNumbers, OfTheLast) {
   EXPECT_EQ(numberOf(text("slt", "%more, %zero")), "1 mod 3");
   EXPECT_EQ(numberOf(text("eq", "%zero, %more"), 0, 1, 3), "none") << "begins beyond the ring";
   EXPECT_EQ(numberOf(text("eq", "%more, %zero")), "none");
+}
+
+TEST(RingNumbers, OfLargeSums) {
+  auto text = [](const char *constant) {
+    return std::string("%large = arith.constant ") + constant +
+           " : i32\n %once = arith.addi %i, %large : i32\n %twice = arith.addi %once, %large : i32\n"
+           " %next = arith.addi %at, %one : i32\n %it = arith.remsi %twice, %three {test.name = \"it\"} : i32";
+  };
+  EXPECT_EQ(numberOf(text("536870912")), "1 mod 3");
+  EXPECT_EQ(numberOf(text("1073741824")), "none") << "2^31 is negative in 32 bits";
 }
 
 TEST(RingNumbers, OfOthers) {

@@ -132,13 +132,14 @@ CompileResult Driver::run() {
       break;
     }
   }
-  for (const Message &warning : diagnostics.warnings) {
-    result.warnings.push_back(warning.text);
-    for (const std::string &note : warning.notes)
-      result.warnings.back() += "\n  note: " + note;
-  }
-  for (const Message &remark : diagnostics.remarks)
-    result.remarks.push_back(remark.text);
+  auto withNotes = [](const Message &message) {
+    std::string text = message.text;
+    for (const std::string &note : message.notes)
+      text += "\n  note: " + note;
+    return text;
+  };
+  llvm::append_range(result.warnings, llvm::map_range(diagnostics.warnings, withNotes));
+  llvm::append_range(result.remarks, llvm::map_range(diagnostics.remarks, withNotes));
   if (!stop) {
     result.package = std::move(compilation.package);
     result.package.remarks = result.remarks;

@@ -57,7 +57,7 @@ struct CompileResult {
   Package package;  ///< empty when stopAfter was given
   std::string text; ///< see stopAfter and keepTextOf
   std::vector<PhaseTime> times;
-  std::vector<std::string> warnings, remarks; ///< `file:line:column: message`; notes of a warning are lines below it
+  std::vector<std::string> warnings, remarks; ///< `file:line:column: message`; their notes are lines below them
 };
 
 /// `name` is the file's name for messages. Throws Error{Input} for a fault of the text or the options, at

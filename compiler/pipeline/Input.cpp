@@ -205,6 +205,18 @@ LogicalResult checkSlot(Operation *op) {
                            << ": they are numbered from 0 to " << slots - 1;
 }
 
+LogicalResult checkStep(Operation *op) {
+  auto loop = dyn_cast<scf::ForOp>(op);
+  APInt step;
+  if (!loop || !matchPattern(loop.getStep(), m_ConstantInt(&step)) || step.isStrictlyPositive() ||
+      (loop.getUnsignedCmp() && !step.isZero()))
+    return success();
+  // Rule F6: steps of loops that are constants are positive.
+  return op->emitOpError() << "has a step of " << step.getSExtValue()
+                           << ": steps are positive; a loop that counts down "
+                           << "subtracts its counter from where it begins";
+}
+
 /// Text that a phase of the simt level has left says which chip and how many warps its layouts are for.
 LogicalResult readSimtModule(Compilation &compilation) {
   ModuleOp module = *compilation.module;
@@ -320,7 +332,9 @@ LogicalResult verifyInput(Compilation &compilation) {
       failed(readSimtModule(compilation)))
     return failure();
   bool known = true;
-  compilation.module->walk([&](Operation *op) { known &= succeeded(checkAttributes(op)) && succeeded(checkSlot(op)); });
+  compilation.module->walk([&](Operation *op) {
+    known &= succeeded(checkAttributes(op)) && succeeded(checkSlot(op)) && succeeded(checkStep(op));
+  });
   if (!known)
     return failure();
   if (usesPeers(*compilation.module))

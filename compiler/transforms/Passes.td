@@ -30,10 +30,11 @@ def KeepPipelineLoopsPass : Pass<"heddle-keep-pipeline-loops"> {
   let summary = "hides how often loops with the stages of a warp pipeline iterate, or shows it again";
   let description = [{
     Canonicalisation inlines a loop of one constant iteration. Then it is not known any more which of the code around it are
-    stages, so that the loop is kept: between this pass and the same one with `restore` its upper bound is no constant.
+    stages, so that the loop is kept: between this pass and the same one with `restore` its upper bound is no constant. A
+    stage without effects, as an empty one, is kept too: it has a hint to schedulers in it meanwhile.
   }];
   let options = [Option<"restore", "restore", "bool", "false", "show the bounds again">];
-  let dependentDialects = ["::mlir::scf::SCFDialect"];
+  let dependentDialects = ["::mlir::scf::SCFDialect", "::heddle::triton::amdg::AmdGpuDialect"];
 }
 
 def ExpandMathPass : Pass<"heddle-expand-math"> {

@@ -18,7 +18,7 @@ struct Loop {
   std::string element = "f16";
   int m = 32, n = 64, k = 32;
   bool aAlongK = true, bAlongK = false; ///< what is contiguous in memory
-  bool transposed = false;              ///< b is loaded as it lies, and turned over then
+  bool transposed = false;              ///< b is loaded as it lies, and transposed after the load
   bool carried = false;                 ///< addresses are carried through the loop
   int stages = 0;                       ///< 0: the target's choice
   int outer = 1;                        ///< iterations of a loop around it
@@ -105,10 +105,10 @@ std::string loopText(const Loop &loop, const std::string &name, const std::strin
   std::string b = "%b_t";
   if (loop.transposed) {
     text += load("b", e, loop.n, loop.k, false, bk);
-    text += fmt::format("\n    %b_turned = tt.trans %b_t {{order = array<i32: 1, 0>}} : tensor<{0}x{1}x{2}> -> "
+    text += fmt::format("\n    %b_transposed = tt.trans %b_t {{order = array<i32: 1, 0>}} : tensor<{0}x{1}x{2}> -> "
                         "tensor<{1}x{0}x{2}>",
                         loop.n, loop.k, e);
-    b = "%b_turned";
+    b = "%b_transposed";
   } else {
     text += load("b", e, loop.k, loop.n, true, bk);
   }
@@ -438,12 +438,12 @@ TEST(Pipeline, warp_groups_in_stages) {
   checkWarpGroups(again, 8, 5, depth, "always");
 }
 
-// Eight warps of AMD's chips: tiles for which two groups of warps execute the loop one stage apart on gfx950
+// Eight warps of AMD's chips: tiles for which two groups of warps execute the loop one stage apart
 // (tests/cli/find-stages.test), with any number of iterations, and with each number of stages of the copies.
 TEST(Pipeline, two_groups_of_warps) {
   std::string device = testDevice();
-  if (!device.starts_with("sim:gfx950"))
-    GTEST_SKIP() << "the compiler finds stages on gfx950";
+  if (!device.starts_with("sim:gfx"))
+    GTEST_SKIP() << "the compiler finds stages on AMD's chips";
   addSimulatedDrivers();
   auto run = [&](Loop loop, int iterations) {
     SCOPED_TRACE(fmt::format("{} {}x{}x{}, {} stages, {} iterations", loop.element, loop.m, loop.n, loop.k, loop.stages,
@@ -454,6 +454,8 @@ TEST(Pipeline, two_groups_of_warps) {
     makeExecutor("reference")->run(text, {}, expected);
     executors::DeviceOptions options;
     options.warps = 8;
+    options.warpPipelines = "always";
+    expectStages(text, device, options.warpPipelines);
     executors::makeDeviceExecutor(device, options)->run(text, {}, which.arguments);
     EXPECT_EQ(which.arguments[2].bytes, expected[2].bytes);
   };

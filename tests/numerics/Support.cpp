@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Makes executors by name, writes kernels of a few operations, and compares their results.
 #include "tests/numerics/Support.h"
+#include "compiler/pipeline/Compile.h"
 #include <cctype>
 #include <cstdlib>
+#include <fmt/ranges.h>
 #include <regex>
 
 namespace heddle::numerics {
@@ -46,6 +48,16 @@ void expectAsReference(const std::string &parameters, const std::string &body, s
   std::vector<Argument> actual = runOnDevice(parameters, body, std::move(arguments), grid);
   for (size_t i = 0; i < expected.size(); ++i)
     EXPECT_EQ(actual[i].bytes, expected[i].bytes) << "argument " << i;
+}
+
+void expectStages(const std::string &text, const std::string &device, const std::string &warpPipelines) {
+  CompileOptions options;
+  options.target = device.substr(device.find(':') + 1);
+  options.warps = 8;
+  options.warpPipelines = parseWarpPipelines("--warp-pipeline", warpPipelines);
+  options.stopAfter = "find-stages";
+  CompileResult result = compile(text, "kernel", options);
+  EXPECT_NE(result.text.find("simt.stage "), std::string::npos) << fmt::format("{}", fmt::join(result.remarks, "\n"));
 }
 
 void runOnGpu(const std::string &text, Grid grid, std::vector<Argument> &arguments, int warps, bool warpGroups,

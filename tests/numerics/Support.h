@@ -46,6 +46,10 @@ void expectAsReference(const std::string &parameters, const std::string &body, s
 void runOnGpu(const std::string &text, Grid grid, std::vector<Argument> &arguments, int warps, bool warpGroups,
               const std::string &warpPipelines = "auto");
 
+/// Expects that the compiler finds stages of warp pipelines in a kernel with 8 warps for a simulated chip
+/// (`sim:gfx950`).
+void expectStages(const std::string &text, const std::string &device, const std::string &warpPipelines);
+
 /// A kernel that loads so many elements of each input (%a, %b, %c), runs `body` and stores %r. In the body `@f32`
 /// stands for `tensor<1024xf32>`.
 std::string mapText(const std::vector<std::string> &inputTypes, const std::string &resultType, const std::string &body,

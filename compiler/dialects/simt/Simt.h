@@ -32,6 +32,8 @@ inline constexpr llvm::StringLiteral spanAttribute = "simt.span";
 /// Of `scf.for`: the second of its two dependent matmuls is to run in the next iteration, and its right operand stays
 /// in a ring until then. pipeline-loops does that, where its tiles are copied to rings, and takes the attribute away.
 inline constexpr llvm::StringLiteral defersSecondAttribute = "simt.defers_second";
+/// Of `scf.for`, in trials of defer-matmuls: its second matmul is one of the iteration before.
+inline constexpr llvm::StringLiteral deferredAttribute = "simt.deferred";
 
 /// The layout of a tile of this level. Asserts that it has one.
 const layout::LinearLayout &layoutOf(mlir::Type type);

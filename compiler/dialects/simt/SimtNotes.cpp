@@ -76,10 +76,10 @@ static LogicalResult verifyPartition(Operation *op, NamedAttribute attribute) {
 }
 
 // Rule S87: a loop's, without a value.
-static LogicalResult verifyDefersSecond(Operation *op, Attribute attribute) {
-  if (isa<scf::ForOp>(op) && isa<UnitAttr>(attribute))
+static LogicalResult verifyDeferral(Operation *op, NamedAttribute attribute) {
+  if (isa<scf::ForOp>(op) && isa<UnitAttr>(attribute.getValue()))
     return success();
-  return op->emitOpError() << "has `" << defersSecondAttribute << "` " << attribute
+  return op->emitOpError() << "has `" << attribute.getName().getValue() << "` " << attribute.getValue()
                            << ": it is of `scf.for`, without a value";
 }
 
@@ -93,7 +93,7 @@ LogicalResult SimtDialect::verifyOperationAttribute(Operation *op, NamedAttribut
     return verifyResidentBlocks(op, attribute.getValue());
   if (name == contiguousAttribute || name == spanAttribute)
     return verifyArrangement(op, attribute);
-  if (name == defersSecondAttribute)
-    return verifyDefersSecond(op, attribute.getValue());
+  if (name == defersSecondAttribute || name == deferredAttribute)
+    return verifyDeferral(op, attribute);
   return op->emitOpError() << "has no attribute `" << name << "`";
 }

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 
-/// How long groups, products and instructions are counted; older ones count as that old, and so as in flight for
+/// How long groups, matmuls and instructions are counted; older ones count as that old, and so as in flight for
 /// longer.
 constexpr int oldest = 16, mostIssued = 63;
 
@@ -122,63 +122,91 @@ void HazardWalk::alignWarps(HazardState &state) {
   state.change(isOpen);
 }
 
-// A copy is over when a wait leaves fewer groups than were made since, or no more instructions than were issued since.
-void HazardWalk::visitWait(AsyncWaitOp wait, HazardState &state) {
-  std::optional<uint64_t> instructions = wait.getInstructions();
+/// The accesses of this kind that are over by `wait`.
+static void end(HazardState &state, SharedAccess::InFlight kind, Operation *wait,
+                llvm::function_ref<bool(const SharedAccess &)> isOver) {
   state.change([&](SharedAccess &access) {
-    bool isOver = instructions ? access.issued >= int64_t(*instructions) : access.age > int64_t(wait.getPending());
-    if (access.inFlight == SharedAccess::Copy && isOver)
-      access.inFlight = SharedAccess::No, access.age = access.issued = 0;
+    if (access.inFlight == kind && isOver(access)) {
+      access.inFlight = SharedAccess::No;
+      access.age = access.issued = 0;
+      access.wait = wait;
+    }
     return true;
   });
 }
 
+static void grow(HazardState &state, SharedAccess::InFlight kind) {
+  state.change([&](SharedAccess &access) {
+    access.age += access.inFlight == kind && access.age < oldest;
+    return true;
+  });
+}
+
+// A copy is over when a wait leaves fewer groups than were made since, or no more instructions than were issued since.
+void HazardWalk::endInFlight(Operation *op, HazardState &state) {
+  auto isOld = [](uint64_t pending) {
+    return [=](const SharedAccess &access) { return access.age >= int64_t(pending); };
+  };
+  llvm::TypeSwitch<Operation *>(op)
+      .Case([&](AsyncWaitOp wait) {
+        std::optional<uint64_t> instructions = wait.getInstructions();
+        end(state, SharedAccess::Copy, op, [&](const SharedAccess &access) {
+          return instructions ? access.issued >= int64_t(*instructions) : access.age > int64_t(wait.getPending());
+        });
+      })
+      .Case([&](DotWaitOp wait) { end(state, SharedAccess::Matmul, op, isOld(wait.getPending())); })
+      .Case([&](BulkWaitOp wait) { end(state, SharedAccess::Bulk, op, isOld(wait.getPending())); })
+      .Case([&](ArriveOp arrive) { // the program waits at the object
+        if (arrive.getCopies())
+          state.change([](SharedAccess &access) { return access.inFlight != SharedAccess::Copy; });
+      });
+}
+
+/// What is in flight grows older by what begins after it.
+static void ageInFlight(Operation *op, HazardState &state) {
+  if (isa<AsyncCommitOp>(op))
+    grow(state, SharedAccess::Copy);
+  if (isa<DotSharedOp>(op))
+    grow(state, SharedAccess::Matmul);
+  if (isa<BulkStoreOp>(op))
+    grow(state, SharedAccess::Bulk);
+}
+
 // A barrier orders what is over.
+void HazardWalk::visitBarrier(Operation *op, HazardState &state) {
+  auto barrier = dyn_cast<BarrierOp>(op);
+  if (barrier && barrier.getBare()) {
+    passBare(state);
+  } else if (barrier && barrier.getShared()) {
+    std::set<GlobalHazard> global = state.global;
+    synchronise(state, Scope::Block);
+    state.global = std::move(global);
+  } else if (barrier || isBlockBarrier(op)) {
+    synchronise(state, isBlockBarrier(op) ? Scope::Block : barrier.getCopies() ? Scope::WarpBeforeCopies : Scope::Warp);
+  }
+  state.conditional += isa<CondBarrierOp, ShiftWarpsOp>(op);
+  if (isa<AlignWarpsOp>(op))
+    alignWarps(state);
+}
+
 LogicalResult HazardWalk::visit(Operation *op, HazardState &state) {
   auto found = effects.find(op);
   if (found == effects.end())
     return success();
   const Effect &effect = found->second;
-  using InFlight = SharedAccess::InFlight;
-  auto grow = [&](InFlight kind) {
-    state.change([&](SharedAccess &access) {
-      access.age += access.inFlight == kind && access.age < oldest;
-      return true;
-    });
-  };
   if (isa<scf::ForOp, scf::WhileOp>(op))
     return visitLoop(op, state);
   if (auto branch = dyn_cast<scf::IfOp>(op))
     return visitIf(branch, state);
   if (auto stage = dyn_cast<StageOp>(op))
     return visitBlock(stage.getBody().front(), state);
-  if (isa<AsyncCommitOp>(op))
-    grow(SharedAccess::Copy);
-  if (auto wait = dyn_cast<AsyncWaitOp>(op))
-    visitWait(wait, state);
-  if (auto wait = dyn_cast<DotWaitOp>(op))
-    state.change([&](SharedAccess &access) {
-      if (access.inFlight == SharedAccess::Product && access.age >= int64_t(wait.getPending()))
-        access.inFlight = SharedAccess::No, access.age = 0;
-      return true;
-    });
-  if (auto arrive = dyn_cast<ArriveOp>(op); arrive && arrive.getCopies()) // the program waits at the object
-    state.change([](SharedAccess &access) { return access.inFlight != SharedAccess::Copy; });
-  if (auto wait = dyn_cast<BulkWaitOp>(op))
-    state.change([&](SharedAccess &access) {
-      if (access.inFlight == SharedAccess::Bulk && access.age >= int64_t(wait.getPending()))
-        access.inFlight = SharedAccess::No, access.age = 0;
-      return true;
-    });
+  endInFlight(op, state);
   // Another block may get the memory that a store in flight still reads.
   bool isRead =
       llvm::any_of(state.shared, [](const SharedAccess &each) { return each.inFlight == SharedAccess::Bulk; });
   if (isa<triton::ReturnOp>(op) && isRead && mode == Mode::Insert)
     return insertBulkWait(op, state);
-  if (isa<DotSharedOp>(op))
-    grow(SharedAccess::Product);
-  if (isa<BulkStoreOp>(op))
-    grow(SharedAccess::Bulk);
+  ageInFlight(op, state);
   if (effect.isGlobal && failed(visitGlobal(op, state)))
     return failure();
   for (const SharedAccess &access : effect.accesses)
@@ -192,18 +220,7 @@ LogicalResult HazardWalk::visit(Operation *op, HazardState &state) {
     });
   if (!isa<BulkLoadOp>(op)) // the waits at its barrier object order what comes after it
     state.shared.insert(effect.accesses.begin(), effect.accesses.end());
-  if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getBare()) {
-    passBare(state);
-  } else if (barrier && barrier.getShared()) {
-    std::set<GlobalHazard> global = state.global;
-    synchronise(state, Scope::Block);
-    state.global = std::move(global);
-  } else if (barrier || isBlockBarrier(op)) {
-    synchronise(state, isBlockBarrier(op) ? Scope::Block : barrier.getCopies() ? Scope::WarpBeforeCopies : Scope::Warp);
-  }
-  state.conditional += isa<CondBarrierOp, ShiftWarpsOp>(op);
-  if (isa<AlignWarpsOp>(op))
-    alignWarps(state);
+  visitBarrier(op, state);
   return success();
 }
 
@@ -243,13 +260,13 @@ LogicalResult HazardWalk::visitAccess(SharedAccess access, HazardState &state) {
     if (earlier.inFlight == SharedAccess::Copy)
       return report(earlier, access, "`async_wait` and a barrier are");
     // Barrier objects may order a bulk copy with what other warps do, which the walk does not see.
-    if (earlier.inFlight == SharedAccess::Product && isa<BulkLoadOp>(access.op) && !isFault)
+    if (earlier.inFlight == SharedAccess::Matmul && isa<BulkLoadOp>(access.op) && !isFault)
       continue;
     if (earlier.inFlight == SharedAccess::Bulk && !isFault && mode == Mode::Insert)
       return failed(insertBulkWait(access.op, state)) ? failure() : visitAccess(access, state);
     if (earlier.inFlight == SharedAccess::Bulk)
       return report(earlier, access, "`bulk_wait` (`async_tma_store_wait`) and a barrier are");
-    if (earlier.inFlight == SharedAccess::Product)
+    if (earlier.inFlight == SharedAccess::Matmul)
       return report(earlier, access, "`dot_wait` and a barrier are");
     needed = std::max(needed, between);
     unordered = &earlier;
@@ -405,12 +422,13 @@ void HazardWalk::enterTurns(scf::ForOp loop, HazardState &state) {
 }
 
 /// Whether the bounds are constants that give an iteration; `most`: and no more than so many.
-static bool hasIteration(scf::ForOp loop, std::optional<int64_t> most = std::nullopt) {
+static bool hasIteration(scf::ForOp loop, std::optional<uint64_t> most = std::nullopt) {
   std::optional<int64_t> lower = getConstantIntValue(loop.getLowerBound()),
                          upper = getConstantIntValue(loop.getUpperBound()), step = getConstantIntValue(loop.getStep());
   if (loop.getUnsignedCmp() || !lower || !upper || *lower >= *upper)
     return false;
-  return !most || (step && (*upper - *lower - 1) / *step < *most);
+  uint64_t distance = uint64_t(*upper) - uint64_t(*lower); // beyond int64_t from the lowest numbers to the highest
+  return !most || (step && *step > 0 && (distance - 1) / uint64_t(*step) < *most);
 }
 
 // Until another iteration adds nothing to what is outstanding where it begins. What was tile i + c in iteration i is

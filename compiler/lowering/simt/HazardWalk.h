@@ -86,7 +86,8 @@ private:
   mlir::LogicalResult visitAccess(SharedAccess access, HazardState &state);
   mlir::LogicalResult visitGlobal(mlir::Operation *op, HazardState &state);
   mlir::LogicalResult reportGlobal(const GlobalAccess &earlier, const GlobalAccess &later);
-  void visitWait(AsyncWaitOp wait, HazardState &state);
+  void endInFlight(mlir::Operation *op, HazardState &state);
+  void visitBarrier(mlir::Operation *op, HazardState &state);
   void synchronise(HazardState &state, Scope scope);
   void passBare(HazardState &state);
   void alignWarps(HazardState &state);
@@ -97,6 +98,8 @@ private:
   bool widenBarriers(StageOp stage);
   mlir::LogicalResult reportGlobalInStage(const GlobalAccess &earlier, const GlobalAccess &later);
   mlir::LogicalResult reportInStages(const SharedAccess &earlier, const SharedAccess &later);
+  static mlir::InFlightDiagnostic tellOverlap(const SharedAccess &earlier, const SharedAccess &later);
+  static mlir::LogicalResult reportLateWait(const SharedAccess &earlier, const SharedAccess &later);
   mlir::LogicalResult report(const SharedAccess &earlier, const SharedAccess &later, llvm::StringRef missing);
   static std::string nameOf(mlir::Operation *op);
   bool isDivergent(mlir::Operation *op) { return uniformity.isDivergent(op->getBlock()); }

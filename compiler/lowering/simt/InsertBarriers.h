@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The order of accesses to memory: a thread may read or write what another one of the block wrote or read before, and
 // without a barrier nothing orders the two. This is so for memory objects of shared memory, which have their places
-// (PlaceShared.h), and for global memory (GlobalOrder.h). What is in flight (copies from global memory, products of
+// (PlaceShared.h), and for global memory (GlobalOrder.h). What is in flight (copies from global memory, matmuls of
 // warp groups) needs a wait in the thread that began it, and then the barrier.
 #pragma once
 #include "compiler/lowering/simt/GlobalOrder.h"

@@ -129,9 +129,9 @@ SmallVector<SharedAccess, 2> simt::accessesOf(Operation *op) {
                  .inFlight = SharedAccess::Copy}};
       })
       .Case([&](DotSharedOp dot) -> Accesses {
-        Accesses reads = {{.part = partOf(dot.getB(), dot.getBStage()), .op = op, .inFlight = SharedAccess::Product}};
+        Accesses reads = {{.part = partOf(dot.getB(), dot.getBStage()), .op = op, .inFlight = SharedAccess::Matmul}};
         if (!dot.hasAInRegisters())
-          reads.push_back({.part = partOf(dot.getA(), dot.getAStage()), .op = op, .inFlight = SharedAccess::Product});
+          reads.push_back({.part = partOf(dot.getA(), dot.getAStage()), .op = op, .inFlight = SharedAccess::Matmul});
         return reads;
       })
       .Case([&](InitArrivalsOp init) -> Accesses {

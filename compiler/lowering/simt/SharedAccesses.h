@@ -35,13 +35,14 @@ struct SharedAccess {
   mlir::Operation *op = nullptr;
   int number = 0; ///< of `op`, in the order of the text
   bool writes = false;
-  /// A copy, a product or a bulk store that goes on by itself until a wait; others are over when the thread goes on. A
+  /// A copy, a matmul or a bulk store that goes on by itself until a wait; others are over when the thread goes on. A
   /// bulk load is waited for at a barrier object: the program orders what comes after it.
-  enum InFlight : uint8_t { No, Copy, Product, Bulk } inFlight = No;
-  int age = 0;    ///< of what is in flight: groups of copies that were made, or products or stores begun, since
+  enum InFlight : uint8_t { No, Copy, Matmul, Bulk } inFlight = No;
+  int age = 0;    ///< of what is in flight: groups of copies that were made, or matmuls or stores begun, since
   int issued = 0; ///< of a copy: instructions of copies since, at least
-  Scope since = Scope::None; ///< the strongest barrier since
-  int barriers = 0;          ///< of the block, since, where conditional ones make several necessary
+  Scope since = Scope::None;       ///< the strongest barrier since
+  int barriers = 0;                ///< of the block, since, where conditional ones make several necessary
+  mlir::Operation *wait = nullptr; ///< of what was in flight, by which it is over; for messages
 
   auto key() const { return std::tuple(number, part.key(), writes, inFlight, age, issued, since, barriers); }
   bool operator<(const SharedAccess &other) const { return key() < other.key(); }

@@ -9,55 +9,135 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
 
+//===-- What is said of accesses that are not apart --------------------------------------------------------------===//
+
+static const char *does(const SharedAccess &access) {
+  return access.writes ? "writes" : "reads";
+}
+
+static StageOp stageOf(const SharedAccess &access) {
+  return access.op->getParentOfType<StageOp>();
+}
+
+namespace {
+/// From one stage of a pipeline to the same or another one.
+struct StageDistance {
+  int64_t from, to;   ///< their numbers
+  int64_t iterations; ///< how often an iteration ends between
+  int64_t all;        ///< stages that the pipeline has
+  int64_t stages() const { return iterations * all + to - from; }
+};
+} // namespace
+
+/// Nothing where the earlier access is not of the later one's pipeline.
+static std::optional<StageDistance> distanceOf(const SharedAccess &earlier, const SharedAccess &later) {
+  StageOp stage = stageOf(later), before = stageOf(earlier);
+  WarpPipeline pipeline = pipelineOf(stage);
+  auto *from = llvm::find(pipeline.stages, before), *to = llvm::find(pipeline.stages, stage);
+  if (!before || from == pipeline.stages.end())
+    return std::nullopt;
+  Block &body = stage.getBody().front();
+  Operation *first = body.findAncestorOpInBlock(*earlier.op), *second = body.findAncestorOpInBlock(*later.op);
+  bool isInIteration = from < to || (from == to && (first == second || first->isBeforeInBlock(second)));
+  int64_t iterations = isInIteration ? 0 : 1;
+  for (const SharedAccess &own : accessesOf(earlier.op)) { // each iteration counts a tile that counts one less
+    bool counts = own.part.kind == SharedPart::Turn && own.part.loop == pipeline.loop &&
+                  earlier.part.kind == SharedPart::Turn && earlier.part.object == own.part.object;
+    while (counts && (own.part.number - earlier.part.number - iterations) % own.part.modulus)
+      ++iterations;
+  }
+  return StageDistance{from - pipeline.stages.begin(), to - pipeline.stages.begin(), iterations,
+                       int64_t(pipeline.stages.size())};
+}
+
+/// How many tiles a ring has to have so that what is read is overwritten two stages later or more: nothing where that
+/// depends on something else than their number. A ring of B tiles that is written p iterations ahead in stage c and
+/// read in stage r of N has B >= p + ceil((2 + r - c) / N).
+static std::optional<int64_t> tilesThatMend(const SharedAccess &earlier, const SharedAccess &later,
+                                            const StageDistance &distance) {
+  const SharedPart &read = earlier.part, &written = later.part;
+  AllocOp object = read.object;
+  bool isOne = object && object.getRing().getType().getStages() == 1;
+  scf::ForOp loop = pipelineOf(stageOf(later)).loop;
+  bool counts = read.kind == SharedPart::Turn && written.kind == SharedPart::Turn && read.loop == loop &&
+                written.loop == loop && read.modulus == written.modulus;
+  if (earlier.writes || !later.writes || object != written.object || !(isOne || counts) || !loop)
+    return std::nullopt;
+  int64_t ahead = (isOne ? 1 : read.modulus) - distance.iterations; // the same tile as the one that is read
+  return ahead + llvm::divideCeilSigned(2 + distance.from - distance.to, distance.all);
+}
+
+// Rule W4: no operation of a stage needs a barrier that the text does not show.
+static LogicalResult reportExchange(const SharedAccess &later) {
+  StageOp stage = stageOf(later);
+  auto error = later.op->emitError()
+               << "a reduction, conversion or exchange goes through shared memory from warp to warp, which takes a "
+                  "barrier, in stage '"
+               << stage.getLabel()
+               << "' (rule W4): let one warp have all that is reduced or exchanged, by another layout, or move it "
+                  "before the pipeline or after it";
+  error.attachNote(stage.getLoc()) << "the stage";
+  return failure();
+}
+
+/// Which accesses are not apart; why is to be added.
+InFlightDiagnostic HazardWalk::tellOverlap(const SharedAccess &earlier, const SharedAccess &later) {
+  auto error = later.op->emitError() << nameOf(later.op) << " in stage '" << stageOf(later).getLabel() << "' "
+                                     << does(later) << " bytes of shared memory that " << nameOf(earlier.op);
+  if (StageOp before = stageOf(earlier))
+    error << " in stage '" << before.getLabel() << "'";
+  error << " " << does(earlier);
+  return error;
+}
+
+// Of what is in flight until a wait, the barriers after the wait count.
+LogicalResult HazardWalk::reportLateWait(const SharedAccess &earlier, const SharedAccess &later) {
+  InFlightDiagnostic error = tellOverlap(earlier, later);
+  error << " (rule W7): it is waited for less than two barriers before the stage, and not yet by the other group of "
+           "warps";
+  error.attachNote(earlier.wait->getLoc())
+      << "let this wait stand one stage earlier, or put an empty stage between it and the stage that " << does(later);
+  error.attachNote(earlier.op->getLoc()) << "the access before";
+  return failure();
+}
+
+static SmallVector<BarrierOp> barriersAfter(StageOp stage);
+
+/// What would keep them apart.
+static void advise(InFlightDiagnostic &error, const SharedAccess &earlier, const SharedAccess &later,
+                   const StageDistance &distance) {
+  for (BarrierOp barrier : barriersAfter(stageOf(earlier)))
+    if (barrier.getBare()) {
+      error.attachNote(barrier.getLoc()) << "this barrier is bare, and orders no accesses: leave `bare` out";
+      return;
+    }
+  Diagnostic &note = error.attachNote(stageOf(later).getLoc());
+  note << (distance.stages() == 0 ? "two stages with an empty one between them would keep the two apart"
+                                  : "an empty stage between the two would keep them apart");
+  if (std::optional<int64_t> tiles = tilesThatMend(earlier, later, distance))
+    note << ", or a ring of " << *tiles << " tiles, of which each iteration takes the next";
+}
+
+// Rule W7: what stages access that two groups execute at the same time lies apart.
 LogicalResult HazardWalk::reportInStages(const SharedAccess &earlier, const SharedAccess &later) {
   if (mode == Mode::Try)
     return failure();
-  auto stage = later.op->getParentOfType<StageOp>(), before = earlier.op->getParentOfType<StageOp>();
-  auto does = [](const SharedAccess &access) { return access.writes ? "writes" : "reads"; };
-  // Rule W4: no operation of a stage needs a barrier that the text does not show.
   AllocOp object = later.part.object;
-  if (object && object.getScratch() && stage == before) {
-    auto error =
-        later.op->emitError() << "goes through shared memory from warp to warp, which takes a barrier, in stage '"
-                              << stage.getLabel()
-                              << "' (rule W4): let one warp have all that is reduced or exchanged, by another "
-                                 "layout, or move it before the pipeline or after it";
-    error.attachNote(earlier.op->getLoc()) << "what it exchanges is written here";
-    return failure();
-  }
-  // A copy that is over was waited for before the stage: it is one of another iteration.
-  bool isCopy = isa<AsyncCopyOp, AsyncBufferCopyOp>(earlier.op);
-  Block &body = stage.getBody().front();
-  Operation *first = body.findAncestorOpInBlock(*earlier.op), *second = body.findAncestorOpInBlock(*later.op);
-  if (stage == before && !isCopy && first && (first == second || first->isBeforeInBlock(second))) {
-    auto error = later.op->emitError() << nameOf(later.op) << " " << does(later) << " bytes of shared memory that "
-                                       << nameOf(earlier.op) << " " << does(earlier) << " before in the same stage '"
-                                       << stage.getLabel()
-                                       << "', in which no barrier can stand (rule W7): begin a stage between the two";
-    error.attachNote(earlier.op->getLoc()) << "the access before";
-    return failure();
-  }
-  // Rule W7: what stages access that two groups execute at the same time lies apart.
-  auto error = later.op->emitError() << nameOf(later.op) << " in stage '" << stage.getLabel() << "' " << does(later)
-                                     << " bytes of shared memory that " << nameOf(earlier.op);
-  if (before)
-    error << " in stage '" << before.getLabel() << "'";
-  error << " " << does(earlier) << " at the same time in the other group of warps (rule W7)";
-  WarpPipeline pipeline = pipelineOf(stage);
-  auto *from = llvm::find(pipeline.stages, before), *to = llvm::find(pipeline.stages, stage);
-  if (from != pipeline.stages.end()) {
-    bool isSame = from < to;
-    error << (isSame ? ": the stages are one apart, in one iteration"
-                     : ": the stages are one apart, over the end of an iteration");
-  }
+  if (object && object.getScratch() && stageOf(earlier) == stageOf(later))
+    return reportExchange(later);
+  if (earlier.wait)
+    return reportLateWait(earlier, later);
+  std::optional<StageDistance> distance = distanceOf(earlier, later);
+  bool isSame = distance && distance->stages() == 0;
+  InFlightDiagnostic error = tellOverlap(earlier, later);
+  error << (isSame ? " before, and no barrier can stand in a stage (rule W7)"
+                   : " at the same time in the other group of warps (rule W7)");
+  if (distance && !isSame)
+    error << ": the stages are " << (distance->stages() == 1 ? "one" : std::to_string(distance->stages())) << " apart, "
+          << (distance->iterations ? "over the end of an iteration" : "in one iteration");
   error.attachNote(earlier.op->getLoc()) << "the access before";
-  if (earlier.inFlight == SharedAccess::No && isCopy)
-    error.attachNote(earlier.op->getLoc())
-        << "it is waited for directly before the stage that accesses it, and so not yet by the other group: let the "
-           "wait stand one stage earlier";
-  int64_t tiles = object ? object.getRing().getType().getStages() : 1;
-  error.attachNote(stage.getLoc()) << "an empty stage between the two would keep them apart, or a ring of "
-                                   << (tiles > 1 ? tiles + 1 : 2) << " tiles, of which each iteration takes the next";
+  if (distance)
+    advise(error, earlier, later, *distance);
   return failure();
 }
 
@@ -74,6 +154,8 @@ LogicalResult HazardWalk::reportGlobalInStage(const GlobalAccess &earlier, const
   error.attachNote(earlier.op->getLoc()) << "the access before";
   return failure();
 }
+
+//===-- Barriers between stages ----------------------------------------------------------------------------------===//
 
 static SmallVector<BarrierOp> barriersAfter(StageOp stage) {
   SmallVector<BarrierOp> barriers;

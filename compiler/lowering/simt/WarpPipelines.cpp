@@ -147,7 +147,7 @@ LogicalResult Shifter::check(analysis::Uniformity &uniformity) {
   StageOp first = this->first();
   // Rule W3: what stands between stages waits, or computes values.
   if (Operation *between = loop ? nullptr : endAfter(last()))
-    return between->emitError() << notBetween;
+    return between->emitOpError() << notBetween;
   // Rule W1: there is a stage to be apart by.
   if (stages.size() < 2)
     return first.emitOpError() << "'" << first.getLabel()
@@ -170,8 +170,8 @@ LogicalResult Shifter::check(analysis::Uniformity &uniformity) {
     WalkResult walked = stage.getBody().walk([&](Operation *op) {
       // Rule W4: no operation of a stage needs a barrier that the text does not show; shared memory: HazardWalk.
       if (analysis::isAny(op))
-        return op->emitError() << "asks all threads of the block, which takes a barrier, in stage '" << stage.getLabel()
-                               << "' (rule W4): move it before the pipeline or after it",
+        return op->emitOpError() << "asks all threads of the block, which takes a barrier, in stage '"
+                                 << stage.getLabel() << "' (rule W4): move it before the pipeline or after it",
                WalkResult::interrupt();
       return WalkResult::advance();
     });
@@ -187,13 +187,14 @@ LogicalResult Shifter::find(Operation *from, Slot &slot) {
     auto barrier = dyn_cast<BarrierOp>(op);
     // Rule W3: there is one barrier between two stages, and nothing that accesses memory.
     if (barrier && slot.barrier) {
-      auto error = op->emitError() << "is the second barrier between two stages (rule W3): put an empty stage between "
-                                      "the two, in which the groups are a barrier apart";
+      auto error =
+          op->emitOpError() << "is the second barrier between two stages (rule W3): put an empty stage between "
+                               "the two, in which the groups are a barrier apart";
       error.attachNote(slot.barrier.getLoc()) << "the first barrier";
       return failure();
     }
     if (!continues(op))
-      return op->emitError() << notBetween;
+      return op->emitOpError() << notBetween;
     if (barrier)
       slot.barrier = barrier;
     slot.hasWait |= isWait(op);
@@ -240,7 +241,7 @@ LogicalResult Shifter::run() {
     if (failed(find(&body->front(), top)) || failed(find(last()->getNextNode(), bottom)))
       return failure();
     if (top.barrier && bottom.barrier) {
-      auto error = BarrierOp(top.barrier).emitError()
+      auto error = BarrierOp(top.barrier).emitOpError()
                    << "and the barrier at the end of the loop both stand between its last stage and its first (rule "
                       "W3): put an empty stage between the two";
       error.attachNote(BarrierOp(bottom.barrier).getLoc()) << "the barrier at the end";

@@ -20,7 +20,8 @@ public:
   explicit LoadedLater(scf::ForOp loop) : DeferredLoop(loop), slice(loop) {}
 
   bool find();
-  void rewrite();
+  /// The loop over all iterations but the first.
+  scf::ForOp rewrite();
   Location location() const { return loop->getLoc(); }
 
 private:
@@ -99,19 +100,20 @@ scf::ForOp LoadedLater::makeLoop(ValueRange inits) {
   for (Operation &op : loop.getBody()->without_terminator())
     if (path.contains(&op))
       b.clone(op, map);
-  scf::YieldOp::create(b, carriedAfter(map, made.getInductionVar()));
+  scf::YieldOp::create(b, carriedAfter(map, map.lookup(loop.getInductionVar())));
   b.setInsertionPointAfter(made);
   return made;
 }
 
-void LoadedLater::rewrite() {
+scf::ForOp LoadedLater::rewrite() {
   scf::IfOp branch = beginBranch();
   IRMapping map = firstIteration();
   for (Operation &op : loop.getBody()->without_terminator())
     if (!isLate(&op))
       b.clone(op, map);
-  ValueRange results = makeLoop(carriedAfter(map, loop.getLowerBound())).getResults();
-  endBranch(branch, results, multiply(laterOf(results)));
+  scf::ForOp made = makeLoop(carriedAfter(map, loop.getLowerBound()));
+  endBranch(branch, made.getResults(), multiply(laterOf(made.getResults())));
+  return made;
 }
 
 //===-- Choice ---------------------------------------------------------------------------------------------------===//
@@ -129,49 +131,42 @@ static void tellDeferral(Location location) {
   emitRemark(location) << "the second of two dependent matmuls moves to the next iteration, for a warp pipeline";
 }
 
-/// For pipeline-loops.
-static size_t markAll(ModuleOp module) {
-  size_t count = 0;
+/// For pipeline-loops. Gives the loops.
+static std::vector<scf::ForOp> markAll(ModuleOp module) {
+  std::vector<scf::ForOp> marked;
   for (scf::ForOp loop : innermostLoops(module))
     if (!loop.getUnsignedCmp() && chainOf(loop)) {
       loop->setAttr(defersSecondAttribute, UnitAttr::get(module.getContext()));
       tellDeferral(loop.getLoc());
-      ++count;
+      marked.push_back(loop);
     }
-  return count;
+  return marked;
 }
 
-/// Of marks that pipeline-loops left.
-static bool hasMark(ModuleOp module) {
-  return module
-      .walk([](scf::ForOp loop) {
-        return loop->hasAttr(defersSecondAttribute) ? WalkResult::interrupt() : WalkResult::advance();
-      })
-      .wasInterrupted();
-}
-
-static size_t loadAllLater(ModuleOp module) {
+/// Gives the loops that it makes.
+static std::vector<scf::ForOp> loadAllLater(ModuleOp module) {
   std::vector<LoadedLater> deferrals;
   for (scf::ForOp loop : innermostLoops(module))
     if (LoadedLater one(loop); one.find())
       deferrals.push_back(std::move(one));
+  std::vector<scf::ForOp> made;
   for (LoadedLater &one : deferrals) {
     tellDeferral(one.location());
-    one.rewrite();
+    made.push_back(one.rewrite());
   }
-  return deferrals.size();
+  return made;
 }
 
-/// Loops over two matmuls that have stages.
-static size_t countStaged(ModuleOp module) {
-  size_t count = 0;
-  module.walk([&](scf::ForOp loop) {
-    size_t matmuls = 0;
-    for (StageOp stage : loop.getBody()->getOps<StageOp>())
-      stage.walk([&](MatrixDotOp) { ++matmuls; });
-    count += matmuls == 2;
-  });
-  return count;
+/// Whether each loop that was to have its second matmul in the next iteration has that, and stages.
+static bool areStaged(ModuleOp module) {
+  return !module
+              .walk([](scf::ForOp loop) {
+                bool isStaged = !loop.getBody()->getOps<StageOp>().empty();
+                bool isLeft = loop->hasAttr(defersSecondAttribute); // by pipeline-loops
+                return isLeft || (loop->hasAttr(deferredAttribute) && !isStaged) ? WalkResult::interrupt()
+                                                                                 : WalkResult::advance();
+              })
+              .wasInterrupted();
 }
 
 void simt::deferChains(ModuleOp module, llvm::function_ref<LogicalResult(OwningOpRef<ModuleOp> &)> runPhasesAfter) {
@@ -179,8 +174,10 @@ void simt::deferChains(ModuleOp module, llvm::function_ref<LogicalResult(OwningO
     auto isAccepted = [&] {
       OwningOpRef<ModuleOp> copy = module.clone();
       ScopedDiagnosticHandler ignore(module.getContext(), [](Diagnostic &) { return success(); });
-      size_t deferred = defer(*copy);
-      return deferred > 0 && succeeded(runPhasesAfter(copy)) && !hasMark(*copy) && countStaged(*copy) == deferred;
+      std::vector<scf::ForOp> deferred = defer(*copy);
+      for (scf::ForOp loop : deferred)
+        loop->setAttr(deferredAttribute, UnitAttr::get(module.getContext()));
+      return !deferred.empty() && succeeded(runPhasesAfter(copy)) && areStaged(*copy);
     };
     if (isAccepted()) {
       defer(module);

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 using namespace mlir;
@@ -80,6 +81,16 @@ MatmulChain simt::findChain(scf::ForOp loop, int64_t mostWords) {
 
 //===-- Rewriting ------------------------------------------------------------------------------------------------===//
 
+// From 0 on, the difference does not overflow.
+Value simt::boundWithoutOne(ImplicitLocOpBuilder &b, scf::ForOp loop) {
+  Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
+  if (APInt least; matchPattern(lower, m_ConstantInt(&least)) && least.isNonNegative())
+    return b.createOrFold<arith::SubIOp>(upper, loop.getStep());
+  Value distance = arith::SubIOp::create(b, upper, lower);
+  Value isMore = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, distance, loop.getStep());
+  return arith::SelectOp::create(b, isMore, arith::SubIOp::create(b, upper, loop.getStep()), lower);
+}
+
 void DeferredLoop::setChain(MatmulChain taken) {
   chain = taken;
   number = *carriedNumber(loop, chain.second);
@@ -113,14 +124,11 @@ SmallVector<Value> DeferredLoop::othersAfter(const IRMapping &map) {
 }
 
 scf::ForOp DeferredLoop::beginLoop(ValueRange inits, IRMapping &map) {
-  // Beyond the counter's type there is no second iteration.
-  Value next = b.createOrFold<arith::AddIOp>(loop.getLowerBound(), loop.getStep());
-  Value wraps = b.createOrFold<arith::CmpIOp>(arith::CmpIPredicate::slt, next, loop.getLowerBound());
-  Value second = b.createOrFold<arith::SelectOp>(wraps, loop.getUpperBound(), next);
-  auto made = scf::ForOp::create(b, second, loop.getUpperBound(), loop.getStep(), inits);
+  // It counts from the first iteration to the last but one, as the counter after the last may be beyond its type.
+  auto made = scf::ForOp::create(b, loop.getLowerBound(), boundWithoutOne(b, loop), loop.getStep(), inits);
   made->setAttrs(loop->getAttrs());
   b.setInsertionPointToStart(made.getBody());
-  map.map(loop.getInductionVar(), made.getInductionVar());
+  map.map(loop.getInductionVar(), arith::AddIOp::create(b, made.getInductionVar(), loop.getStep()));
   size_t others = 0;
   for (auto [i, argument] : llvm::enumerate(loop.getRegionIterArgs()))
     if (i != number)

@@ -29,6 +29,9 @@ MatmulChain chainOf(mlir::scf::ForOp loop);
 /// Of matmuls of warp groups; a thread has `mostWords` registers.
 MatmulChain findChain(mlir::scf::ForOp loop, int64_t mostWords);
 
+/// The upper bound for all iterations of the loop but one, where it has one.
+mlir::Value boundWithoutOne(mlir::ImplicitLocOpBuilder &b, mlir::scf::ForOp loop);
+
 /// What rewriting a loop with its second matmul an iteration later has in common: a branch for loops that have an
 /// iteration, in which the first iteration stands before the new loop, and the last one's second matmul after it.
 class DeferredLoop {
@@ -45,8 +48,8 @@ protected:
   mlir::IRMapping firstIteration();
   /// What the loop carries after an iteration that `map` knows, but for the sum.
   llvm::SmallVector<mlir::Value> othersAfter(const mlir::IRMapping &map);
-  /// The loop over the other iterations, without a body; code is being added to it. `map` gets its counter and what it
-  /// carries but for the sum.
+  /// The loop over the other iterations, without a body; code is being added to it. `map` gets the counter of its
+  /// iterations and what it carries but for the sum.
   mlir::scf::ForOp beginLoop(mlir::ValueRange inits, mlir::IRMapping &map);
   /// Of what the new loop carries, or gives, what the second matmul takes.
   mlir::ValueRange laterOf(mlir::ValueRange carried) { return carried.drop_front(loop.getNumResults() - 1); }

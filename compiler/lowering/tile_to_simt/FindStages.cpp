@@ -145,19 +145,44 @@ static std::optional<LoopSteps> loopInCopy(ModuleOp copy, size_t number, int par
   return prepare(loop, parts) ? stepsOf(loop, model) : std::nullopt;
 }
 
+namespace {
+/// Why a loop gets no stages; nothing where it gets some.
+struct Refusal {
+  std::string why = {};
+  /// What the phases after this one have to say: their error, and its notes.
+  std::vector<std::pair<Location, std::string>> notes = {};
+  explicit operator bool() const { return !why.empty(); }
+  void tell(Location location, const Twine &before = "") const {
+    InFlightDiagnostic remark = emitRemark(location) << "no warp pipeline: " << before << why;
+    for (const auto &[place, text] : notes)
+      remark.attachNote(place) << text;
+  }
+};
+} // namespace
+
 /// Whether the phases after this one accept what `change` makes of a copy of the module; it is false where it makes
 /// nothing.
-static bool isAccepted(ModuleOp module, const StageOptions &options, llvm::function_ref<bool(ModuleOp)> change) {
+static Refusal refusal(ModuleOp module, const StageOptions &options, llvm::function_ref<bool(ModuleOp)> change) {
   OwningOpRef<ModuleOp> copy = module.clone();
-  ScopedDiagnosticHandler ignore(module.getContext(), [](Diagnostic &) { return success(); });
-  return change(*copy) && succeeded(mlir::verify(*copy)) && succeeded(options.runPhasesAfter(copy));
+  Refusal refusal;
+  ScopedDiagnosticHandler keep(module.getContext(), [&](Diagnostic &said) {
+    if (said.getSeverity() != DiagnosticSeverity::Error || !refusal.notes.empty())
+      return success();
+    refusal.notes.emplace_back(said.getLocation(), said.str());
+    for (Diagnostic &note : said.getNotes())
+      refusal.notes.emplace_back(note.getLocation(), note.str());
+    return success();
+  });
+  if (!change(*copy) || failed(mlir::verify(*copy)) || failed(options.runPhasesAfter(copy)))
+    refusal.why = "its stages are not proven apart";
+  return refusal;
 }
 
-/// Why the loop does not get these stages; nothing if it does.
-static std::string refusal(ModuleOp module, size_t number, const Way &way, const StageOptions &options) {
+/// Of a way to make stages.
+static Refusal refusal(ModuleOp module, size_t number, const Way &way, const StageOptions &options) {
   const GpuTarget &target = options.target;
   int64_t most = target.registersPerThread(options.warps) * 7 / 8, needed = 0;
-  bool accepted = isAccepted(module, options, [&](ModuleOp copy) {
+  Refusal refused = refusal(module, options, [&](ModuleOp copy) {
     std::optional<LoopSteps> loop = loopInCopy(copy, number, way.parts, *target.timing());
     needed = registersFor(*loop, way.cut);
     if (needed > most)
@@ -165,10 +190,7 @@ static std::string refusal(ModuleOp module, size_t number, const Way &way, const
     rewrite(*loop, way.cut);
     return true;
   });
-  if (accepted)
-    return {};
-  return needed > most ? fmt::format("its tiles take {} registers of a thread, of {}", needed, most)
-                       : "its stages are not proven apart (rule W7)";
+  return needed > most ? Refusal{fmt::format("its tiles take {} registers of a thread, of {}", needed, most)} : refused;
 }
 
 /// From how many iterations on stages are faster: beginning and ending them, with the groups a stage apart, takes about
@@ -201,19 +223,21 @@ static bool multiplies(scf::ForOp loop) {
 static void findGroupStages(ModuleOp module, const StageOptions &options) {
   for (size_t number = 0; number < loopsOf(module).size(); ++number) {
     std::vector<GroupWay> ways = waysOfGroups(loopsOf(module)[number]);
+    Refusal first = {"stages are made of matmuls by warp groups whose operands are prefetched"};
     auto taken = llvm::find_if(ways, [&](const GroupWay &way) {
-      return isAccepted(module, options, [&](ModuleOp copy) {
+      Refusal refused = refusal(module, options, [&](ModuleOp copy) {
         makeGroupStages(loopsOf(copy)[number], way);
         return true;
       });
+      bool isAccepted = !refused;
+      if (&way == &ways.front())
+        first = std::move(refused);
+      return isAccepted;
     });
     Location location = loopsOf(module)[number].getLoc();
     if (taken == ways.end()) {
-      if (!ways.empty())
-        emitRemark(location) << "no warp pipeline: its stages are not apart";
-      else if (multiplies(loopsOf(module)[number]))
-        emitRemark(location) << "no warp pipeline: stages are made of matmuls by warp groups whose operands are "
-                                "prefetched";
+      if (multiplies(loopsOf(module)[number]))
+        first.tell(location);
       continue;
     }
     makeGroupStages(loopsOf(module)[number], *taken);
@@ -222,39 +246,48 @@ static void findGroupStages(ModuleOp module, const StageOptions &options) {
   }
 }
 
+/// Where that is known: with the one that stands before the loop or after it (PipelineByWarps.cpp).
+static std::optional<int64_t> iterationsOf(scf::ForOp loop) {
+  std::optional<APInt> iterations = loop.getStaticTripCount();
+  return iterations ? std::optional(iterations->getSExtValue() + 1) : std::nullopt;
+}
+
 /// Of the loop of this number, by the estimate.
 static void findStagesOf(ModuleOp module, size_t number, const StageOptions &options) {
   const TimingModel &model = *options.target.timing();
   constexpr int mostTried = 6;
   scf::ForOp from = loopsOf(module)[number];
+  if (!multiplies(from))
+    return;
   std::optional<LoopSteps> loop = stepsOf(from, model);
   std::vector<Way> ways = loop ? waysOf(module, number, model) : std::vector<Way>();
-  if (ways.empty())
+  if (ways.empty()) {
+    Refusal{loop ? "it stores to shared memory before a matmul" : whyNoSteps(from).str()}.tell(from.getLoc());
     return;
+  }
   double uncut = cyclesUncut(*loop);
   // Estimates for chains of matmuls whose tiles are stored, not copied, are a tenth too low.
   int percent = isChain(*loop) && !loop->wait ? 15 : 6;
-  std::optional<APInt> iterations = from.getStaticTripCount();
-  std::string why;
+  std::optional<int64_t> iterations = iterationsOf(from);
+  Refusal why;
   auto taken = ways.end();
   for (auto way = ways.begin(); way != ways.end() && way - ways.begin() < mostTried && taken == ways.end(); ++way) {
-    std::string refused;
+    Refusal refused;
     if (!options.isAlways && way->cycles > uncut * (100 - percent) / 100)
-      refused = fmt::format("stages are made where that is {} % less", percent);
+      refused = {fmt::format("stages are made where that is {} % less", percent)};
     else if (int64_t least = leastIterations(way->cycles, uncut);
-             !options.isAlways && iterations && iterations->slt(least))
-      refused =
-          fmt::format("they are faster from {} iterations on, and the loop has {}", least, iterations->getSExtValue());
+             !options.isAlways && iterations && *iterations < least)
+      refused = {fmt::format("they are faster from {} iterations on, and the loop has {}", least, *iterations)};
     else
       refused = refusal(module, number, *way, options);
-    if (refused.empty())
+    if (!refused)
       taken = way;
-    if (why.empty())
+    if (!why)
       why = refused; // of the fastest
   }
   if (taken == ways.end()) {
-    from.emitRemark(fmt::format("no warp pipeline: estimated {:.0f} cycles an iteration, {:.0f} without: {}",
-                                ways.front().cycles, uncut, why));
+    why.tell(from.getLoc(),
+             fmt::format("estimated {:.0f} cycles an iteration, {:.0f} without: ", ways.front().cycles, uncut));
     return;
   }
   std::string remark = fmt::format("a warp pipeline of {} stages: estimated {:.0f} cycles an iteration, {:.0f} without",
@@ -268,23 +301,27 @@ static void findStagesOf(ModuleOp module, size_t number, const StageOptions &opt
 
 void simt::findStages(ModuleOp module, const StageOptions &options) {
   const GpuTarget &target = options.target;
-  // Stages that the text has are its author's; assertions are told to all threads at a barrier.
-  bool isWritten = module
-                       .walk([](Operation *op) {
-                         return isa<StageOp, triton::AssertOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
-                       })
-                       .wasInterrupted();
-  if (isWritten)
+  bool isWritten = false, asserts = false;
+  module.walk([&](Operation *op) {
+    isWritten |= isa<StageOp>(op);
+    asserts |= isa<triton::AssertOp>(op);
+  });
+  bool isOfGroups = options.warps == 2 * warpsOfGroup, isTried = options.isAlways || (isOfGroups && target.timing());
+  if (isWritten || !isTried) // stages that the text has are its author's
     return;
-  if (options.warps != 2 * warpsOfGroup) {
+  Refusal ofKernel;
+  if (!isOfGroups)
+    ofKernel.why = fmt::format("a block has {} warps, not {}", options.warps, 2 * warpsOfGroup);
+  else if (asserts)
+    ofKernel.why = "the kernel asserts, and a failed assertion is told to all threads at a barrier";
+  if (ofKernel) {
     for (scf::ForOp loop : loopsOf(module))
-      if (options.isAlways && multiplies(loop))
-        loop.emitRemark() << "no warp pipeline: a block has " << options.warps << " warps, not " << 2 * warpsOfGroup;
+      if (multiplies(loop))
+        ofKernel.tell(loop.getLoc());
     return;
   }
   if (!target.timing()) {
-    if (options.isAlways)
-      findGroupStages(module, options);
+    findGroupStages(module, options);
     return;
   }
   for (size_t number = 0; number < loopsOf(module).size(); ++number)

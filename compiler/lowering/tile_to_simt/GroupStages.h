@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Stages of loops over matmuls of warp groups (sm_90): matmuls, copies, and what is computed from results are stages,
-// in the order of the loop. The groups of warps take turns at the matrix units.
+// in the order of the loop. The groups of warps multiply one after the other.
 #pragma once
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include <vector>

@@ -34,7 +34,7 @@ inline constexpr int simdsOfUnit = 4; ///< AMD's
 
 class LoopPipeliner {
 public:
-  /// `usual`: stages, where nobody says how many. `mostIndexWords`: see LoopSlice.
+  /// `usual`: the number of stages where neither the loop nor an option gives one. `mostIndexWords`: see LoopSlice.
   LoopPipeliner(mlir::scf::ForOp loop, const PipelineTarget &to, int64_t usual, int64_t mostIndexWords = 0);
   virtual ~LoopPipeliner();
 

@@ -42,7 +42,7 @@ public:
   const MemoryWrites &loopWrites() const { return writes; } ///< of the loop
   /// The numbers of the carried scalars that it needs.
   llvm::ArrayRef<unsigned> carried() const { return numbers.getArrayRef(); }
-  /// What the counter and the carried scalars are in an iteration, and behind them the indices that it loads.
+  /// What the counter and the carried scalars are in an iteration, followed by the indices that it loads.
   mlir::IRMapping at(mlir::Value counter, mlir::ValueRange scalars) const;
   /// The indices of the iteration with this counter and these carried scalars, loaded where it is one (`active`, i1).
   llvm::SmallVector<mlir::Value> loadIndices(mlir::OpBuilder &b, mlir::Value counter, mlir::ValueRange scalars,

@@ -34,8 +34,8 @@ static llvm::SetVector<Operation *> matmulsAndUsers(Block &body) {
   return found;
 }
 
-/// Finds the wait and the barrier of a loop with copies straight to shared memory; false for a loop of another form.
-static bool findBegin(LoopSteps &loop) {
+/// Finds the wait and the barrier of a loop with copies straight to shared memory; why a loop is of another form.
+static StringRef findBegin(LoopSteps &loop) {
   bool isBegun = false, copies = false, stores = false, multiplies = false;
   for (Operation &op : loop.loop.getBody()->without_terminator()) {
     auto wait = dyn_cast<AsyncWaitOp>(op);
@@ -44,19 +44,28 @@ static bool findBegin(LoopSteps &loop) {
       loop.wait = wait;
     else if (barrier && loop.wait && !loop.barrier && !isBegun)
       loop.barrier = barrier;
-    else if ((!isMemory(&op) && !isMemoryEffectFree(&op)) || isa<LoopLikeOpInterface>(op))
-      return false;
+    else if (isa<LoopLikeOpInterface>(op))
+      return "a loop stands in it";
+    else if (!isMemory(&op) && !isMemoryEffectFree(&op))
+      return isa<GlobalStoreOp, BufferStoreOp>(op) ? "it stores to global memory"
+                                                   : "it does more than load, copy, multiply and compute";
     isBegun |= isMemory(&op);
     copies |= isa<AsyncCopyOp, AsyncBufferCopyOp>(op);
     stores |= isa<StoreSharedOp>(op);
     multiplies |= isMatmul(&op);
   }
-  return multiplies && (copies ? bool(loop.barrier) : stores);
+  bool hasRing = copies ? bool(loop.barrier) : stores;
+  return !multiplies ? "it has no matmul" : !hasRing ? "its tiles do not come to a ring in LDS" : "";
+}
+
+StringRef simt::whyNoSteps(scf::ForOp from) {
+  LoopSteps loop{from};
+  return findBegin(loop);
 }
 
 std::optional<LoopSteps> simt::stepsOf(scf::ForOp from, const TimingModel &model) {
   LoopSteps loop{from};
-  if (!findBegin(loop))
+  if (!findBegin(loop).empty())
     return std::nullopt;
   Block &body = *from.getBody();
   llvm::SetVector<Operation *> computed = matmulsAndUsers(body);

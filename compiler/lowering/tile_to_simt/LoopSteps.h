@@ -28,6 +28,8 @@ using Cut = llvm::SmallVector<size_t>;
 
 /// Of a loop that copies or stores tiles to shared memory and multiplies some; nothing for one of another form.
 std::optional<LoopSteps> stepsOf(mlir::scf::ForOp loop, const TimingModel &model);
+/// Why it is of another form; empty for one that is not.
+llvm::StringRef whyNoSteps(mlir::scf::ForOp loop);
 
 /// The ways to cut it, with the cycles that an iteration is estimated to take, the fastest first. Stages begin where
 /// the kind of step changes, at some of these places.

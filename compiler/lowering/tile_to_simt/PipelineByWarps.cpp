@@ -87,7 +87,6 @@ private:
   void emitCopies(const Iteration &iteration, Value stage);
   Value emitLoad(const Held &held, const Iteration &iteration);
   void waitForCopies(int64_t pending);
-  Value lastButOne();
   RingState ringState(ValueRange values);
   RingState fillRings();
   RingState advanceRings(const RingState &state);
@@ -383,16 +382,6 @@ void WarpCopies::waitForCopies(int64_t pending) {
 
 //===-- The loop -------------------------------------------------------------------------------------------------===//
 
-// The bound of the loop without its last iteration, where there is one. From 0 on, the difference does not overflow.
-Value WarpCopies::lastButOne() {
-  Value lower = loop.getLowerBound(), upper = loop.getUpperBound();
-  if (APInt least; matchPattern(lower, m_ConstantInt(&least)) && least.isNonNegative())
-    return b.createOrFold<arith::SubIOp>(upper, loop.getStep());
-  Value distance = arith::SubIOp::create(b, upper, lower);
-  Value isMore = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, distance, loop.getStep());
-  return arith::SelectOp::create(b, isMore, arith::SubIOp::create(b, upper, loop.getStep()), lower);
-}
-
 /// A copy of the last iteration's body, for the values that the loop carries to it.
 SmallVector<Value> WarpCopies::emitLast(Value counter, ValueRange carried, ValueRange tiles, Value readStage,
                                         Value slot) {
@@ -490,7 +479,7 @@ SmallVector<Value> WarpCopies::emitLoops() {
     inits.push_back(none);
   llvm::append_range(inits, llvm::map_to_vector(held, loadFirst));
   emitStores(tiles, none);
-  Value bound = lastButOne();
+  Value bound = boundWithoutOne(b, loop);
   auto made = scf::ForOp::create(b, loop.getLowerBound(), bound, loop.getStep(), inits);
   made->setAttrs(loop->getAttrs());
   auto ringsIn = [&](ValueRange values) {
@@ -585,8 +574,10 @@ void WarpCopies::rewrite(int64_t mostBytes, ProducerWarps *) {
     stages = sizes.stages;
   slots = sizes.slots;
   SmallVector<RingCopy> notCopied = sizes.stages ? SmallVector<RingCopy>() : std::exchange(copies, {});
-  if (stages < 3 || !notCopied.empty()) // a tile is copied to, and two are read
+  if (chain && (stages < 3 || !notCopied.empty())) { // a tile is copied to, and two are read
     chain = {};
+    --wanted;
+  }
   for (RingCopy &copy : notCopied) {
     std::string why = "shared memory has no room for two tiles";
     if (!hold(copy.load, why))

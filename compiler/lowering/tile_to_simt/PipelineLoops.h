@@ -16,7 +16,7 @@
 //
 // AMD (PipelineByWarps.cpp): the same with copies of whole waves straight to LDS, where these are wide enough; any
 // other tile is loaded to registers an iteration ahead, and stored to LDS at its end if only matmuls read it. The last
-// iteration stands behind the loop, and loads nothing.
+// iteration stands after the loop, and loads nothing.
 //
 // Of each load that a matmul reads, a remark says how it is prefetched or why it is not.
 #pragma once

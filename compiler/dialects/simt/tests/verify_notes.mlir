@@ -50,6 +50,14 @@ tt.func @s87(%x: i32) {
 
 // -----
 
+tt.func @s87_deferred(%x: i32) {
+  // expected-error @+1 {{has `simt.deferred` unit: it is of `scf.for`, without a value}}
+  %y = arith.addi %x, %x {simt.deferred} : i32
+  tt.return
+}
+
+// -----
+
 tt.func @unknown(%x: tensor<8xi32>) {
   // expected-error @+1 {{has no attribute `simt.vector`}}
   %y = arith.addi %x, %x {simt.vector = 2 : i64} : tensor<8xi32>

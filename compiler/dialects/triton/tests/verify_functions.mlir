@@ -1,5 +1,5 @@
 // RUN: heddle-opt %s -split-input-file -verify-diagnostics
-// Rules F1 to F5: kernels, returns, calls.
+// Rules F1 to F5: kernels, returns, calls; F6 is in tests/cli/compile-errors.test.
 
 // expected-error @+1 {{'f1' is a kernel and returns 1 values; a kernel returns none}}
 tt.func public @f1(%x: i32) -> i32 {

@@ -11,6 +11,13 @@
 // RUN: heddle compile %s --kernel counted --check --to check-rings | FileCheck %s --check-prefix=NONE
 // NONE: simt.index
 // NONE-NOT: tt.assert
+// A number that begins at -1 is none of the ring's before it has been stepped.
+// RUN: heddle compile %s --kernel early --check --to check-rings 2>&1 | FileCheck %s --check-prefix=EARLY
+// EARLY: scf.for {{.*}} iter_args(%[[AT:.*]] = %c-1_i32)
+// EARLY: %[[IN:.*]] = arith.cmpi ult, %[[AT]], %c2_i32
+// EARLY-NEXT: tt.assert %[[IN]]
+// EARLY-NEXT: simt.index %{{.*}}[%[[AT]]]
+// EARLY-NOT: tt.assert
 
 // An assertion is a barrier, which half of the warps cannot have.
 // RUN: sed 's/^    ttg.local_store .v, .tile/    amdg.cond_barrier \x25half\n&/; s/^  tt.func.*i32) {/&\n    \x25half = arith.constant true/' %s > half.mlir
@@ -50,6 +57,26 @@ module attributes {"ttg.num-ctas" = 1 : i32, "ttg.num-warps" = 4 : i32, ttg.targ
       ttg.local_store %v, %tile : tensor<256xf32, #b> -> !ttg.memdesc<256xf32, #s, #smem, mutable>
       %w = ttg.local_load %tile : !ttg.memdesc<256xf32, #s, #smem, mutable> -> tensor<256xf32, #b>
       amdg.buffer_store %w, %out[%o] : !tt.ptr<f32> -> tensor<256xf32, #b>
+    }
+    tt.return
+  }
+  tt.func public @early(%x: !tt.ptr<f32>, %out: !tt.ptr<f32>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c2 = arith.constant 2 : i32
+    %before = arith.constant -1 : i32
+    %o = tt.make_range {end = 256 : i32, start = 0 : i32} : tensor<256xi32, #b>
+    %ring = ttg.local_alloc : () -> !ttg.memdesc<2x256xf32, #s, #smem, mutable>
+    %v = amdg.buffer_load %x[%o] : !tt.ptr<f32> -> tensor<256xf32, #b>
+    %last = scf.for %i = %c0 to %n step %c1 iter_args(%at = %before) -> (i32) : i32 {
+      %tile = ttg.memdesc_index %ring[%at] : !ttg.memdesc<2x256xf32, #s, #smem, mutable> -> !ttg.memdesc<256xf32, #s, #smem, mutable>
+      ttg.local_store %v, %tile : tensor<256xf32, #b> -> !ttg.memdesc<256xf32, #s, #smem, mutable>
+      %more = arith.addi %at, %c1 : i32
+      %next = arith.remsi %more, %c2 : i32
+      %following = ttg.memdesc_index %ring[%next] : !ttg.memdesc<2x256xf32, #s, #smem, mutable> -> !ttg.memdesc<256xf32, #s, #smem, mutable>
+      %w = ttg.local_load %following : !ttg.memdesc<256xf32, #s, #smem, mutable> -> tensor<256xf32, #b>
+      amdg.buffer_store %w, %out[%o] : !tt.ptr<f32> -> tensor<256xf32, #b>
+      scf.yield %next : i32
     }
     tt.return
   }

@@ -131,3 +131,43 @@ module attributes {simt.target = "gfx942", simt.warps = 4 : i64} {
     tt.return
   }
 }
+
+// -----
+
+// The numbers of a loop's iterations that 64 bits with a sign do not hold, and those of a step that is no step: it comes
+// back to what it has read.
+#l = #simt.linear<register = [], lane = [[1], [2], [4], [8], [16], [32]], warp = [[0], [0]], shape = [64]>
+!tile = !simt.shared<1 * 64xf32, offset = [[1], [2], [4], [8], [16], [32]]>
+module attributes {simt.target = "gfx942", simt.warps = 4 : i64} {
+  // CHECK-LABEL: @far
+  tt.func @far(%x: tensor<64xf32, #l>) {
+    %first = arith.constant -9223372036854775808 : i64
+    %end = arith.constant 1 : i64
+    %step = arith.constant 4611686018427387904 : i64
+    %a = simt.alloc at 0 : !tile
+    scf.for %i = %first to %end step %step : i64 {
+      // CHECK: simt.barrier
+      // CHECK-NEXT: simt.store_shared
+      simt.store_shared %x, %a : tensor<64xf32, #l>, !tile
+      // CHECK-NEXT: simt.barrier
+      // CHECK-NEXT: simt.load_shared
+      %y = simt.load_shared %a : !tile -> tensor<64xf32, #l>
+    }
+    tt.return
+  }
+  // CHECK-LABEL: @no_step
+  tt.func @no_step(%x: tensor<64xf32, #l>) {
+    %c0 = arith.constant 0 : i64
+    %end = arith.constant 4 : i64
+    %a = simt.alloc at 0 : !tile
+    scf.for %i = %c0 to %end step %c0 : i64 {
+      // CHECK: simt.barrier
+      // CHECK-NEXT: simt.store_shared
+      simt.store_shared %x, %a : tensor<64xf32, #l>, !tile
+      // CHECK-NEXT: simt.barrier
+      // CHECK-NEXT: simt.load_shared
+      %y = simt.load_shared %a : !tile -> tensor<64xf32, #l>
+    }
+    tt.return
+  }
+}

@@ -20,7 +20,7 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
       }
       // expected-note @+1 {{the first barrier}}
       simt.barrier
-      // expected-error @+1 {{is the second barrier between two stages (rule W3): put an empty stage between the two}}
+      // expected-error @+1 {{'simt.barrier' op is the second barrier between two stages (rule W3): put an empty stage between the two}}
       simt.barrier shared
       simt.stage "two" {
       }
@@ -34,7 +34,7 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
 module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
   tt.func @w3_ends(%n: i32) {
     scf.for %i = %n to %n step %n : i32 {
-      // expected-error @+1 {{and the barrier at the end of the loop both stand between its last stage and its first (rule W3)}}
+      // expected-error @+1 {{'simt.barrier' op and the barrier at the end of the loop both stand between its last stage and its first (rule W3)}}
       simt.barrier
       simt.stage "one" {
       }
@@ -57,7 +57,7 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
     scf.for %i = %n to %n step %n : i32 {
       simt.stage "one" {
       }
-      // expected-error @+1 {{stands between two stages of a warp pipeline (rule W3): there may be waits, one barrier, and what computes values there; put it into a stage}}
+      // expected-error @+1 {{'simt.store_shared' op stands between two stages of a warp pipeline (rule W3): there may be waits, one barrier, and what computes values there; put it into a stage}}
       simt.store_shared %x, %m : tensor<512xf32, #l>, !tile
       simt.stage "two" {
       }
@@ -75,7 +75,7 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
     %m = simt.alloc : !tile
     simt.stage "one" {
     }
-    // expected-error @+1 {{stands between two stages of a warp pipeline (rule W3)}}
+    // expected-error @+1 {{'simt.store_shared' op stands between two stages of a warp pipeline (rule W3)}}
     simt.store_shared %x, %m : tensor<512xf32, #l>, !tile
     simt.stage "two" {
     }
@@ -90,9 +90,9 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
 module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
   tt.func @w4(%x: tensor<512xf32, #l>, %n: i32) {
     scf.for %i = %n to %n step %n : i32 {
+      // expected-note @+1 {{the stage}}
       simt.stage "sums" {
-        // expected-note @+2 {{what it exchanges is written here}}
-        // expected-error @+1 {{goes through shared memory from warp to warp, which takes a barrier, in stage 'sums' (rule W4)}}
+        // expected-error @+1 {{a reduction, conversion or exchange goes through shared memory from warp to warp, which takes a barrier, in stage 'sums' (rule W4)}}
         %s = simt.reduce %x along 0 : tensor<512xf32, #l> -> f32 {
         ^bb0(%a: f32, %b: f32):
           %c = arith.addf %a, %b : f32
@@ -174,9 +174,9 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
         // expected-note @+1 {{the access before}}
         simt.store_shared %x, %m : tensor<512xf32, #l>, !tile
       }
-      // expected-note @+1 {{an empty stage between the two would keep them apart, or a ring of 2 tiles, of which each iteration takes the next}}
+      // expected-note-re @+1 {{{{^}}an empty stage between the two would keep them apart{{$}}}}
       simt.stage "reads" {
-        // expected-error @+1 {{a load from shared memory in stage 'reads' reads bytes of shared memory that a store to shared memory in stage 'writes' writes at the same time in the other group of warps (rule W7): the stages are one apart, in one iteration}}
+        // expected-error-re @+1 {{{{^}}a load from shared memory in stage 'reads' reads bytes of shared memory that a store to shared memory in stage 'writes' writes at the same time in the other group of warps (rule W7): the stages are one apart, in one iteration{{$}}}}
         %y = simt.load_shared %m : !tile -> tensor<512xf32, #r>
         simt.yield
       }
@@ -197,9 +197,9 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
     %c1 = arith.constant 1 : i32
     %m = simt.alloc : !tile
     scf.for %i = %c0 to %n step %c1 : i32 {
-      // expected-note @+1 {{an empty stage between the two}}
+      // expected-note-re @+1 {{{{^}}an empty stage between the two would keep them apart, or a ring of 2 tiles, of which each iteration takes the next{{$}}}}
       simt.stage "writes" {
-        // expected-error @+1 {{a store to shared memory in stage 'writes' writes bytes of shared memory that a load from shared memory in stage 'reads' reads at the same time in the other group of warps (rule W7): the stages are one apart, over the end of an iteration}}
+        // expected-error-re @+1 {{{{^}}a store to shared memory in stage 'writes' writes bytes of shared memory that a load from shared memory in stage 'reads' reads at the same time in the other group of warps (rule W7): the stages are one apart, over the end of an iteration{{$}}}}
         simt.store_shared %x, %m : tensor<512xf32, #l>, !tile
       }
       simt.stage "bubble" {
@@ -224,10 +224,11 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
   tt.func @w7_same(%x: tensor<512xf32, #l>, %n: i32) {
     %m = simt.alloc : !tile
     scf.for %i = %n to %n step %n : i32 {
+      // expected-note-re @+1 {{{{^}}two stages with an empty one between them would keep the two apart{{$}}}}
       simt.stage "both" {
         // expected-note @+1 {{the access before}}
         simt.store_shared %x, %m : tensor<512xf32, #l>, !tile
-        // expected-error @+1 {{before in the same stage 'both', in which no barrier can stand (rule W7): begin a stage between the two}}
+        // expected-error-re @+1 {{{{^}}a load from shared memory in stage 'both' reads bytes of shared memory that a store to shared memory in stage 'both' writes before, and no barrier can stand in a stage (rule W7){{$}}}}
         %y = simt.load_shared %m : !tile -> tensor<512xf32, #r>
         simt.yield
       }
@@ -255,18 +256,147 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
       %read = arith.remsi %i, %c3 : i32
       %ahead = arith.addi %i, %c2 : i32
       %write = arith.remsi %ahead, %c3 : i32
+      // expected-note-re @+1 {{{{^}}let this wait stand one stage earlier, or put an empty stage between it and the stage that reads{{$}}}}
       simt.async_wait 1
-      // expected-note @+1 {{an empty stage between the two}}
       simt.stage "memory" {
-        // expected-error @+1 {{a load from shared memory in stage 'memory' reads bytes of shared memory that an asynchronous copy in stage 'memory' writes at the same time in the other group of warps (rule W7)}}
+        // expected-error-re @+1 {{{{^}}a load from shared memory in stage 'memory' reads bytes of shared memory that an asynchronous copy in stage 'memory' writes (rule W7): it is waited for less than two barriers before the stage, and not yet by the other group of warps{{$}}}}
         %y = simt.load_shared %m[%read] : !ring -> tensor<512xf32, #r>
-        // expected-note @+2 {{the access before}}
-        // expected-note @+1 {{it is waited for directly before the stage that accesses it, and so not yet by the other group: let the wait stand one stage earlier}}
+        // expected-note @+1 {{the access before}}
         simt.async_buffer_copy %p[%o] to %m[%write] by 1 : !tt.ptr<f32>, tensor<512xi32, #l>, !ring
         simt.async_commit
         simt.yield
       }
       simt.stage "products" {
+      }
+    }
+    tt.return
+  }
+}
+
+// -----
+
+// The copy is two stages before the read, and the wait alone is late: neither a larger ring nor an empty stage before the
+// wait mends that.
+#l = #simt.linear<register = [], lane = [[1], [2], [4], [8], [16], [32]], warp = [[64], [128], [256]], shape = [512]>
+#r = #simt.linear<register = [], lane = [[64], [128], [256], [1], [2], [4]], warp = [[8], [16], [32]], shape = [512]>
+!ring = !simt.shared<8 * 512xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256]]>
+module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
+  tt.func @w7_late_wait(%p: !tt.ptr<f32>, %o: tensor<512xi32, #l>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c8 = arith.constant 8 : i32
+    %m = simt.alloc : !ring
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %tile = arith.remsi %i, %c8 : i32
+      simt.stage "copies" {
+        // expected-note @+1 {{the access before}}
+        simt.async_buffer_copy %p[%o] to %m[%tile] by 1 : !tt.ptr<f32>, tensor<512xi32, #l>, !ring
+        simt.async_commit
+      }
+      simt.stage "bubble" {
+      }
+      // expected-note-re @+1 {{{{^}}let this wait stand one stage earlier, or put an empty stage between it and the stage that reads{{$}}}}
+      simt.async_wait 0
+      simt.stage "reads" {
+        // expected-error-re @+1 {{{{^}}a load from shared memory in stage 'reads' reads bytes of shared memory that an asynchronous copy in stage 'copies' writes (rule W7): it is waited for less than two barriers before the stage, and not yet by the other group of warps{{$}}}}
+        %y = simt.load_shared %m[%tile] : !ring -> tensor<512xf32, #r>
+        simt.yield
+      }
+    }
+    tt.return
+  }
+}
+
+// -----
+
+// A ring one tile too short: the copy overwrites what the other group still reads.
+#l = #simt.linear<register = [], lane = [[1], [2], [4], [8], [16], [32]], warp = [[64], [128], [256]], shape = [512]>
+#r = #simt.linear<register = [], lane = [[64], [128], [256], [1], [2], [4]], warp = [[8], [16], [32]], shape = [512]>
+!ring = !simt.shared<2 * 512xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256]]>
+module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
+  tt.func @w7_ring(%p: !tt.ptr<f32>, %o: tensor<512xi32, #l>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c2 = arith.constant 2 : i32
+    %m = simt.alloc : !ring
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %read = arith.remsi %i, %c2 : i32
+      %ahead = arith.addi %i, %c2 : i32
+      %write = arith.remsi %ahead, %c2 : i32
+      // expected-note-re @+1 {{{{^}}two stages with an empty one between them would keep the two apart, or a ring of 3 tiles, of which each iteration takes the next{{$}}}}
+      simt.stage "memory" {
+        // expected-note @+1 {{the access before}}
+        %y = simt.load_shared %m[%read] : !ring -> tensor<512xf32, #r>
+        // expected-error-re @+1 {{{{^}}an asynchronous copy in stage 'memory' writes bytes of shared memory that a load from shared memory in stage 'memory' reads before, and no barrier can stand in a stage (rule W7){{$}}}}
+        simt.async_buffer_copy %p[%o] to %m[%write] by 1 : !tt.ptr<f32>, tensor<512xi32, #l>, !ring
+        simt.async_commit
+        simt.yield
+      }
+      simt.async_wait 1
+      simt.stage "two" {
+      }
+    }
+    tt.return
+  }
+}
+
+// -----
+
+// A store one stage before the next iteration reads it: no ring mends that.
+#l = #simt.linear<register = [], lane = [[1], [2], [4], [8], [16], [32]], warp = [[64], [128], [256]], shape = [512]>
+#r = #simt.linear<register = [], lane = [[64], [128], [256], [1], [2], [4]], warp = [[8], [16], [32]], shape = [512]>
+!ring = !simt.shared<3 * 512xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256]]>
+module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
+  tt.func @w7_next(%x: tensor<512xf32, #l>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %c3 = arith.constant 3 : i32
+    %m = simt.alloc : !ring
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      %read = arith.remsi %i, %c3 : i32
+      %ahead = arith.addi %i, %c1 : i32
+      %write = arith.remsi %ahead, %c3 : i32
+      // expected-note-re @+1 {{{{^}}an empty stage between the two would keep them apart{{$}}}}
+      simt.stage "load" {
+        // expected-error-re @+1 {{{{^}}a load from shared memory in stage 'load' reads bytes of shared memory that a store to shared memory in stage 'store' writes at the same time in the other group of warps (rule W7): the stages are one apart, over the end of an iteration{{$}}}}
+        %y = simt.load_shared %m[%read] : !ring -> tensor<512xf32, #r>
+        simt.yield
+      }
+      simt.stage "matmul" {
+      }
+      simt.stage "store" {
+        // expected-note @+1 {{the access before}}
+        simt.store_shared %x, %m[%write] : tensor<512xf32, #l>, !ring
+      }
+    }
+    tt.return
+  }
+}
+
+// -----
+
+// A bare barrier of the text: what is two stages apart is not ordered by it.
+#l = #simt.linear<register = [], lane = [[1], [2], [4], [8], [16], [32]], warp = [[64], [128], [256]], shape = [512]>
+#r = #simt.linear<register = [], lane = [[64], [128], [256], [1], [2], [4]], warp = [[8], [16], [32]], shape = [512]>
+!tile = !simt.shared<1 * 512xf32, offset = [[1], [2], [4], [8], [16], [32], [64], [128], [256]]>
+module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
+  tt.func @w7_bare(%x: tensor<512xf32, #l>, %n: i32) {
+    %c0 = arith.constant 0 : i32
+    %c1 = arith.constant 1 : i32
+    %m = simt.alloc : !tile
+    scf.for %i = %c0 to %n step %c1 : i32 {
+      simt.stage "writes" {
+        // expected-note @+1 {{the access before}}
+        simt.store_shared %x, %m : tensor<512xf32, #l>, !tile
+      }
+      // expected-note-re @+1 {{{{^}}this barrier is bare, and orders no accesses: leave `bare` out{{$}}}}
+      simt.barrier bare
+      simt.stage "bubble" {
+      }
+      simt.stage "reads" {
+        // expected-error-re @+1 {{{{^}}a load from shared memory in stage 'reads' reads bytes of shared memory that a store to shared memory in stage 'writes' writes at the same time in the other group of warps (rule W7): the stages are 2 apart, in one iteration{{$}}}}
+        %y = simt.load_shared %m : !tile -> tensor<512xf32, #r>
+        simt.yield
       }
     }
     tt.return
@@ -304,7 +434,7 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
     scf.for %i = %n to %n step %n : i32 {
       simt.stage "one" {
       }
-      // expected-error @+1 {{stands between two stages of a warp pipeline (rule W3)}}
+      // expected-error @+1 {{'simt.reduce' op stands between two stages of a warp pipeline (rule W3)}}
       %any = simt.reduce %x along 0 : tensor<512xi1, #l> -> i1 {
       ^bb0(%a: i1, %b: i1):
         %c = arith.ori %a, %b : i1

@@ -188,6 +188,7 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
     simt.async_commit
     simt.async_buffer_copy %p[%offsets] to %tiles[%c1] by 8 : !tt.ptr<bf16>, tensor<64x256xi32, #copy>, !ring
     simt.async_commit
+    // expected-remark @+1 {{no warp pipeline: the kernel asserts, and a failed assertion is told to all threads at a barrier}}
     %sum = scf.for %k = %c0 to %n step %c1 iter_args(%part = %zero) -> (tensor<128x256xf32, #sums>) : i32 {
       simt.async_wait 1
       simt.barrier shared
@@ -232,6 +233,7 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
     simt.async_commit
     simt.async_buffer_copy %p[%offsets] to %tiles[%c1] by 8 : !tt.ptr<bf16>, tensor<64x256xi32, #copy>, !ring
     simt.async_commit
+    // expected-remark @+1 {{no warp pipeline: the kernel asserts, and a failed assertion is told to all threads at a barrier}}
     %sum = scf.for %k = %c0 to %n step %c1 iter_args(%part = %zero) -> (tensor<128x256xf32, #sums>) : i32 {
       simt.async_wait 1
       simt.barrier shared
@@ -274,6 +276,7 @@ module attributes {simt.target = "gfx950", simt.warps = 8 : i64} {
     simt.async_commit
     simt.async_buffer_copy %p[%offsets] to %tiles[%c1] by 8 : !tt.ptr<bf16>, tensor<64x256xi32, #copy>, !ring
     simt.async_commit
+    // expected-remark @+1 {{no warp pipeline: a loop stands in it}}
     %sum = scf.for %k = %c0 to %n step %c1 iter_args(%part = %zero) -> (tensor<128x256xf32, #sums>) : i32 {
       simt.async_wait 1
       simt.barrier shared
