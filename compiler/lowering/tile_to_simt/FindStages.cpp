@@ -266,8 +266,8 @@ static void findStagesOf(ModuleOp module, size_t number, const StageOptions &opt
     return;
   }
   double uncut = cyclesUncut(*loop);
-  // Estimates for chains of matmuls whose tiles are stored, not copied, are a tenth too low.
-  int percent = isChain(*loop) && !loop->wait ? 15 : 6;
+  // Estimates for chains of matmuls whose tiles are stored, not copied, are too low by some percent.
+  int percent = isChain(*loop) && !loop->wait ? 12 : 6;
   std::optional<int64_t> iterations = iterationsOf(from);
   Refusal why;
   auto taken = ways.end();

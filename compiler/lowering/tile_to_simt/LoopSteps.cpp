@@ -96,18 +96,6 @@ std::optional<LoopSteps> simt::stepsOf(scf::ForOp from, const TimingModel &model
 
 //===-- Ways to cut ----------------------------------------------------------------------------------------------===//
 
-static SmallVector<StageWork> stagesOf(const LoopSteps &loop, const Cut &cut) {
-  SmallVector<StageWork> stages;
-  for (auto [number, begin] : llvm::enumerate(cut)) {
-    size_t end = number + 1 < cut.size() ? cut[number + 1] : loop.steps.size();
-    StageWork work;
-    for (size_t step = begin; step < end; ++step)
-      work = work + loop.steps[step].work;
-    stages.push_back(work);
-  }
-  return stages;
-}
-
 /// The stage before which what the loop loads must have come: the last one, where copies are waited for, or that of the
 /// stores.
 static size_t stageThatWaits(const LoopSteps &loop, const Cut &cut) {
@@ -128,6 +116,21 @@ static bool isReadFor(const LoopSteps &loop, size_t step) {
 static bool waitsForLast(const LoopSteps &loop, size_t step) {
   return isReadFor(loop, step - 1) ||
          (loop.steps[step - 1].kind == Step::Matrix && loop.steps[step].kind == Step::Memory);
+}
+
+/// `ofWait`: cycles for which a step waits for the one before it, in one stage.
+static SmallVector<StageWork> stagesOf(const LoopSteps &loop, const Cut &cut, double ofWait) {
+  SmallVector<StageWork> stages;
+  for (auto [number, begin] : llvm::enumerate(cut)) {
+    size_t end = number + 1 < cut.size() ? cut[number + 1] : loop.steps.size();
+    StageWork work;
+    for (size_t step = begin; step < end; ++step) {
+      work = work + loop.steps[step].work;
+      work.waits += step > begin && waitsForLast(loop, step) ? ofWait : 0;
+    }
+    stages.push_back(work);
+  }
+  return stages;
 }
 
 bool simt::isChain(const LoopSteps &loop) {
@@ -156,13 +159,13 @@ std::vector<std::pair<double, Cut>> simt::waysToCut(const LoopSteps &loop, const
     for (size_t place = 0; place < places; ++place)
       if (chosen >> place & 1)
         cut.push_back(place + 1);
-    size_t waits = 0;
+    bool waits = false;
     for (size_t step = 0; step < places; ++step)
-      waits += waitsForLast(loop, step + 1) && !(chosen >> step & 1);
+      waits |= waitsForLast(loop, step + 1) && !(chosen >> step & 1);
     if (cut.size() > mostStages || (waits && !isOfChain))
       continue;
-    double apart = cyclesApart(stagesOf(loop, cut), {latency, stageThatWaits(loop, cut), !wait});
-    ways.emplace_back(apart + double(waits) * ofWait, cut);
+    double cycles = cyclesApart(stagesOf(loop, cut, ofWait), {latency, stageThatWaits(loop, cut), !wait});
+    ways.emplace_back(cycles, cut);
   }
   llvm::sort(ways);
   return ways;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The formulas of docs/warp-pipeline.md on the operations of a stage.
 #include "compiler/lowering/tile_to_simt/StageCosts.h"
-#include "compiler/dialects/simt/Simt.h"
 #include "compiler/lowering/simt/WarpPipelines.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -25,13 +24,17 @@ static double bytesInRegisters(Type tile) {
 }
 
 /// A SIMD's rate grows as elements become narrower; that of f32 and f64 is an eighth of f16's, or less.
-static double matrixCycles(Type a, Type c, const TimingModel &model) {
+static double matrixCycles(int64_t bits, Type a, Type c, const TimingModel &model) {
   ArrayRef<int64_t> left = cast<RankedTensorType>(a).getShape();
   double products = double(cast<RankedTensorType>(c).getNumElements()) * double(left.back());
-  int64_t bits = bitsOf(a);
   double rate = model.matrixOperationsPerCycle;
   rate = bits > 16 ? rate / 8 : bits == 16 ? rate : rate * 16 / double(bits);
   return 2 * products / rate / (groups * warpsOfGroup);
+}
+
+int64_t simt::convertedElements(MatrixDotOp dot) {
+  bool isConverted = dot.getInstruction() && dot.getInstruction()->getAs();
+  return isConverted ? registersOf(dot.getA().getType()) + registersOf(dot.getB().getType()) : 0;
 }
 
 StageWork simt::workOf(Operation *op, const TimingModel &model) {
@@ -41,11 +44,17 @@ StageWork simt::workOf(Operation *op, const TimingModel &model) {
   auto result = [&] { return double(registersOf(op->getResult(0).getType())); };
   bool isTile = op->getNumResults() && isa<RankedTensorType>(op->getResult(0).getType());
   return llvm::TypeSwitch<Operation *, StageWork>(op)
-      .Case<MatrixDotOp, ScaledDotOp>([&](auto dot) -> StageWork {
-        if constexpr (std::is_same_v<decltype(dot), MatrixDotOp>)
-          if (!dot.getInstruction())
-            return vector(double(registersOf(dot.getType())) * double(dot.getA().getType().getShape().back()));
-        return {matrixCycles(dot.getA().getType(), dot->getResult(0).getType(), model), 0, 0};
+      .Case([&](ScaledDotOp dot) -> StageWork {
+        return {matrixCycles(bitsOf(dot.getA().getType()), dot.getA().getType(), dot.getType(), model)};
+      })
+      .Case([&](MatrixDotOp dot) -> StageWork {
+        if (!dot.getInstruction())
+          return vector(double(registersOf(dot.getType())) * double(dot.getA().getType().getShape().back()));
+        StageWork work = vector(double(convertedElements(dot)));
+        Type as = dot.getInstruction()->getAs();
+        int64_t bits = as ? int64_t(as.getIntOrFloatBitWidth()) : bitsOf(dot.getA().getType());
+        work.matrix = matrixCycles(bits, dot.getA().getType(), dot.getType(), model);
+        return work;
       })
       .Case([&](LoadSharedOp load) -> StageWork {
         return {0, 0, bytesInRegisters(load.getType()) / model.ldsReadBytesPerCycle};
@@ -80,14 +89,20 @@ StageWork simt::workOf(Operation *op, const TimingModel &model) {
 
 // In each phase one group is in a stage and the other in the one before, and a unit that both take is shared. What a
 // stage reads from LDS is for a later one. A barrier, and what the first instructions after it wait for, take as long
-// as some LDS accesses; the matrix units have work meanwhile, if they are what the phase waits for.
+// as some LDS accesses; the matrix units have work meanwhile, if they are what the phase waits for, and if that is a
+// group's reads, their latency is on top. Of ways to cut that take as long otherwise, the one with less to do one after
+// the other is the better one.
 double simt::cyclesApart(ArrayRef<StageWork> stages, Arrival arrival) {
-  constexpr double perPhase = 60, perMatrixPhase = 30;
+  constexpr double perPhase = 60, perMatrixPhase = 30, ofAlone = 1.0 / 32;
+  const double perMovingPhase = stages.size() == 2 ? 160 : 60; // all copies and all reads are in one stage of two
   double cycles = 0, untilWait = 0;
   for (size_t i = 0; i < stages.size(); ++i) {
     const StageWork &ahead = stages[i], &behind = stages[(i + stages.size() - 1) % stages.size()];
-    double phase = std::max({(ahead + behind).longest(), ahead.alone(), behind.alone()});
+    double multiplying = std::max(ahead.multiplying(behind), behind.multiplying(ahead));
+    double moving = std::max(ahead.moving(), behind.moving());
+    double phase = std::max((ahead + behind).longest(), multiplying);
     phase += phase <= ahead.matrix + behind.matrix ? perMatrixPhase : perPhase;
+    phase = std::max(phase, moving + perMovingPhase) + std::max(multiplying, moving) * ofAlone;
     cycles += phase;
     if (i < arrival.stage)
       untilWait += phase;

@@ -4,6 +4,7 @@
 // the code.
 #pragma once
 #include "chips/TimingModel.h"
+#include "compiler/dialects/simt/Simt.h"
 #include "mlir/IR/Operation.h"
 #include <algorithm>
 
@@ -16,19 +17,27 @@ struct StageWork {
   double global = 0;            ///< the path from L2
   double issue = 0;             ///< of copies, for which the path takes as long
   double computed = 0;          ///< of `vector`: from results of matmuls; the rest is addresses and masks
+  double waits = 0;             ///< of matrix instructions, for what the stage reads
 
   double shared() const { return reads + writes; }
-  /// One after the other: matrix instructions, what computes from them, and what is read after that; copies, which are
-  /// issued as fast as the path takes them, and the reads after them.
-  double alone() const {
-    return std::max({matrix + computed + (computed > 0 ? shared() : 0), vector - computed + shared(), reads + issue});
+  /// One after the other: addresses, masks and reads; copies, which are issued as fast as the path takes them, and
+  /// reads.
+  double moving() const { return std::max(vector - computed + shared(), reads + issue); }
+  /// One after the other, while the other group is in a stage that takes `other`: matrix instructions, what computes
+  /// from them, and what is read after that. What computes has the matrix instructions of both groups before it, which
+  /// take turns.
+  double multiplying(const StageWork &other) const {
+    return matrix + waits + (computed > 0 ? std::min(matrix, other.matrix) + computed + shared() : 0);
   }
   double longest() const { return std::max({matrix, vector, shared(), global}); }
   StageWork operator+(const StageWork &other) const {
-    return {matrix + other.matrix, vector + other.vector, reads + other.reads,      writes + other.writes,
-            global + other.global, issue + other.issue,   computed + other.computed};
+    return {matrix + other.matrix, vector + other.vector, reads + other.reads,       writes + other.writes,
+            global + other.global, issue + other.issue,   computed + other.computed, waits + other.waits};
   }
 };
+
+/// Elements of the operands in a thread that become ones of the instruction's type before it multiplies them.
+int64_t convertedElements(MatrixDotOp dot);
 
 /// Of an operation of a loop whose tiles two groups share.
 StageWork workOf(mlir::Operation *op, const TimingModel &model);
@@ -44,8 +53,8 @@ struct Arrival {
 double cyclesApart(llvm::ArrayRef<StageWork> stages, Arrival arrival);
 /// An iteration in which both groups do the same at the same time, one step after the other.
 double cyclesTogether(llvm::ArrayRef<StageWork> steps);
-/// An iteration in which a warp does one step after the other, and warps are apart as it comes: no barrier keeps them
-/// together for long.
+/// An iteration in which a warp does one step after the other, and warps may be in different steps: no barrier keeps
+/// them together for long.
 double cyclesFree(llvm::ArrayRef<StageWork> steps);
 
 } // namespace heddle::simt

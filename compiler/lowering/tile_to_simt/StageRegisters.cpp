@@ -2,11 +2,17 @@
 // Adds up the tiles that are alive at each cut, in registers of one thread.
 #include "compiler/lowering/tile_to_simt/StageRegisters.h"
 #include "compiler/lowering/tile_to_simt/LoopPipeliner.h"
+#include "compiler/lowering/tile_to_simt/StageCosts.h"
 #include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::simt;
+
+/// Addresses, indices and masks are computed where they are needed.
+static bool isOfData(Type element) {
+  return element.isFloat() || element.isInteger(8) || element.isInteger(16);
+}
 
 int64_t simt::registersFor(const LoopSteps &loop, const Cut &cut) {
   scf::ForOp of = loop.loop;
@@ -30,9 +36,11 @@ int64_t simt::registersFor(const LoopSteps &loop, const Cut &cut) {
       bool isSum = llvm::any_of(result.getUses(), [](OpOperand &use) { // it takes the place of a carried one
         return isMatmul(use.getOwner()) && use.getOperandNumber() == 2;
       });
-      if (tile && tile.getElementType().isFloat() && !isSum)
+      if (tile && isOfData(tile.getElementType()) && !isSum)
         for (size_t later = stage + 1; later <= last; ++later)
           live[later] += wordsOf(result.getType());
+      if (auto dot = dyn_cast<MatrixDotOp>(op))
+        live[stage] += convertedElements(dot) / 2; // of 16 bits, two in a register
       // A sum takes the place of what it adds to, unless that is needed again; others are on top of what is read.
       bool isInPlace =
           isMatmul(op) &&
