@@ -94,7 +94,7 @@ StageWork simt::workOf(Operation *op, const TimingModel &model) {
 // the other is the better one.
 double simt::cyclesApart(ArrayRef<StageWork> stages, Arrival arrival) {
   constexpr double perPhase = 60, perMatrixPhase = 30, ofAlone = 1.0 / 32;
-  const double perMovingPhase = stages.size() == 2 ? 160 : 60; // all copies and all reads are in one stage of two
+  const double perMovingPhase = stages.size() == 2 ? 150 : 60; // all copies and all reads are in one stage of two
   double cycles = 0, untilWait = 0;
   for (size_t i = 0; i < stages.size(); ++i) {
     const StageWork &ahead = stages[i], &behind = stages[(i + stages.size() - 1) % stages.size()];
