@@ -50,6 +50,8 @@ struct Compilation {
   std::unique_ptr<llvm::Module> llvmModule;
   std::unique_ptr<CodeGenerator> generator;
   std::vector<PackageLimit> limits; ///< that the code is beyond
+  bool foundStages = false;         ///< of warp pipelines, which the text does not have
+  int64_t vectorSpills = 0;         ///< registers of a thread that are kept in memory; of AMD's code
   std::string assembly;             ///< of the object; made only when it will be read
   std::string object;
   Package package;

@@ -318,9 +318,29 @@ void Driver::failInternally(const Phase &phase, const std::string &message, std:
   throw internalError(message, notes);
 }
 
-CompileResult runDriver(Compilation &compilation) {
-  CompileResult result = Driver(compilation).run();
-  return result;
+/// What `compileWith(options)` makes, which fills a new compilation. Where stages that the compiler has found leave a
+/// thread too few registers, the code without them is taken if that keeps fewer in memory: an estimate from tiles knows
+/// no spills.
+CompileResult withoutSpillsOfStages(const CompileOptions &options,
+                                    llvm::function_ref<CompileResult(Compilation &)> compileWith) {
+  Compilation first;
+  first.options = options;
+  CompileResult result = compileWith(first);
+  if (!first.foundStages || !first.vectorSpills || options.warpPipelines != WarpPipelines::Auto)
+    return result;
+  Compilation second;
+  second.options = options;
+  second.options.warpPipelines = WarpPipelines::Off;
+  CompileResult plain = compileWith(second);
+  if (second.vectorSpills >= first.vectorSpills)
+    return result;
+  plain.remarks.push_back(second.name + ": no warp pipeline: with stages " + std::to_string(first.vectorSpills) +
+                          " registers of a thread are kept in memory, " + std::to_string(second.vectorSpills) +
+                          " without");
+  plain.package.remarks = plain.remarks;
+  llvm::append_range(result.times, plain.times);
+  plain.times = std::move(result.times);
+  return plain;
 }
 
 /// Of the chip and the processor that the options name.
@@ -362,29 +382,29 @@ WarpPipelines parseWarpPipelines(const std::string &option, const std::string &t
 
 CompileResult compile(const std::string &text, const std::string &name, const CompileOptions &options) {
   checkOptions(options);
-  Compilation compilation;
-  compilation.text = text;
-  compilation.name = name;
-  compilation.options = options;
-  chooseTarget(compilation);
-  compilation.ownContext = std::make_unique<MLIRContext>(dialects(), MLIRContext::Threading::DISABLED);
-  compilation.context = compilation.ownContext.get();
-  compilation.context->printOpOnDiagnostic(false);
-  return runDriver(compilation);
+  return withoutSpillsOfStages(options, [&](Compilation &compilation) {
+    compilation.text = text;
+    compilation.name = name;
+    chooseTarget(compilation);
+    compilation.ownContext = std::make_unique<MLIRContext>(dialects(), MLIRContext::Threading::DISABLED);
+    compilation.context = compilation.ownContext.get();
+    compilation.context->printOpOnDiagnostic(false);
+    return Driver(compilation).run();
+  });
 }
 
 CompileResult compileModule(ModuleOp module, const std::string &name, const CompileOptions &options) {
   checkOptions(options);
-  Compilation compilation;
-  llvm::raw_string_ostream stream(compilation.text);
-  module->print(stream, OpPrintingFlags().enableDebugInfo(true));
-  compilation.name = name;
-  compilation.options = options;
-  chooseTarget(compilation);
-  compilation.context = module.getContext();
-  compilation.context->appendDialectRegistry(dialects());
-  compilation.module = module.clone();
-  return runDriver(compilation);
+  return withoutSpillsOfStages(options, [&](Compilation &compilation) {
+    llvm::raw_string_ostream stream(compilation.text);
+    module->print(stream, OpPrintingFlags().enableDebugInfo(true));
+    compilation.name = name;
+    chooseTarget(compilation);
+    compilation.context = module.getContext();
+    compilation.context->appendDialectRegistry(dialects());
+    compilation.module = module.clone();
+    return Driver(compilation).run();
+  });
 }
 
 } // namespace heddle

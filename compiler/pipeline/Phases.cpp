@@ -273,8 +273,8 @@ LogicalResult findStages(Compilation &compilation) {
   };
   WarpPipelines wanted = compilation.options.warpPipelines;
   if (wanted != WarpPipelines::Off && !compilation.options.checkAccesses)
-    simt::findStages(*compilation.module, {*compilation.gpuTarget, compilation.options.warps,
-                                           wanted == WarpPipelines::Always, runPhasesAfter});
+    compilation.foundStages = simt::findStages(*compilation.module, {*compilation.gpuTarget, compilation.options.warps,
+                                                                     wanted == WarpPipelines::Always, runPhasesAfter});
   return success();
 }
 
@@ -364,10 +364,11 @@ LogicalResult makeCudaPackage(Compilation &compilation) {
 }
 
 /// Registers that the chip's compiler had to keep in memory: it says nothing itself.
-void warnOfSpills(const Compilation &compilation, const Package &package) {
+void warnOfSpills(Compilation &compilation, const Package &package) {
   AmdCodeObject object = parseAmdCodeObject(package.binary, "the code of kernel `" + package.kernel + "`");
   const AmdKernel &kernel = object.kernel(package.entry);
-  if (!kernel.registers.vectorSpills)
+  compilation.vectorSpills = kernel.registers.vectorSpills;
+  if (!compilation.vectorSpills)
     return;
   int64_t simds = compilation.chip->unit.simds;
   int64_t warps = package.threads / compilation.chip->threadsPerWarp, perSimd = (warps + simds - 1) / simds;

@@ -106,7 +106,6 @@ public:
     return call(b, x.getType(), "llvm.nvvm.mulhi.ull", {x, y});
   }
   mlir::Type assemblyType(mlir::OpBuilder &b, llvm::StringRef constraint) const override;
-  bool carriesWords() const override { return true; }
   bool computesPairs(mlir::Type element) const override {
     return element.isF16() || element.isBF16() || element.isInteger(16);
   }

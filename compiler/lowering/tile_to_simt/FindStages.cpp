@@ -299,7 +299,7 @@ static void findStagesOf(ModuleOp module, size_t number, const StageOptions &opt
   rewrite(*stepsOf(from, model), taken->cut);
 }
 
-void simt::findStages(ModuleOp module, const StageOptions &options) {
+bool simt::findStages(ModuleOp module, const StageOptions &options) {
   const GpuTarget &target = options.target;
   bool isWritten = false, asserts = false;
   module.walk([&](Operation *op) {
@@ -308,7 +308,7 @@ void simt::findStages(ModuleOp module, const StageOptions &options) {
   });
   bool isOfGroups = options.warps == 2 * warpsOfGroup, isTried = options.isAlways || (isOfGroups && target.timing());
   if (isWritten || !isTried) // stages that the text has are its author's
-    return;
+    return false;
   Refusal ofKernel;
   if (!isOfGroups)
     ofKernel.why = fmt::format("a block has {} warps, not {}", options.warps, 2 * warpsOfGroup);
@@ -318,12 +318,13 @@ void simt::findStages(ModuleOp module, const StageOptions &options) {
     for (scf::ForOp loop : loopsOf(module))
       if (multiplies(loop))
         ofKernel.tell(loop.getLoc());
-    return;
+    return false;
   }
   if (!target.timing()) {
     findGroupStages(module, options);
-    return;
+  } else {
+    for (size_t number = 0; number < loopsOf(module).size(); ++number)
+      findStagesOf(module, number, options);
   }
-  for (size_t number = 0; number < loopsOf(module).size(); ++number)
-    findStagesOf(module, number, options);
+  return module.walk([](StageOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }

@@ -22,6 +22,7 @@ struct StageOptions {
 /// barrier. A loop of which the phases after this one cannot prove that its stages are apart, or which is estimated to
 /// gain nothing, stays as it is; a remark says what was decided. Chips without an estimate of time get stages only if
 /// `isAlways`, in loops over matmuls of warp groups.
-void findStages(mlir::ModuleOp module, const StageOptions &options);
+/// Whether any were made.
+bool findStages(mlir::ModuleOp module, const StageOptions &options);
 
 } // namespace heddle::simt
