@@ -82,7 +82,8 @@ std::optional<std::pair<int, int64_t>> LayoutAssigner::runOfStore(LoadOp load) {
       Operation *user = use.getOwner();
       if (auto store = dyn_cast<StoreOp>(user); store && use.getOperandNumber() == 1) {
         analysis::AccessLayout access = accesses.chooseAccess(store, threads());
-        unsigned bits = elementTypeOf(value.getType()).getIntOrFloatBitWidth();
+        Type element = elementTypeOf(value.getType()); // a pointer is wide
+        unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
         if (!access.order.empty() && bits < 32)
           return std::pair(axes[size_t(access.order[0])], int64_t(32 / bits));
       } else if (auto trans = dyn_cast<TransOp>(user)) {
