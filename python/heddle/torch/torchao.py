@@ -43,8 +43,8 @@ def triton_fp8_rowwise_3d_transpose_rhs(hp_tensor: torch.Tensor, output_dtype: t
 def triton_fp8_rowwise_3d_transpose_rhs_fused_reduction(hp_tensor: torch.Tensor,
                                                         output_dtype: torch.dtype = torch.float8_e4m3fn,
                                                         round_scales_to_power_of_2: bool = False) -> Pair:
-    q, scales = _ops["fp8_rowwise_3d"](hp_tensor, dtype=output_dtype, pow2=round_scales_to_power_of_2, method="reduction")
-    return q.transpose(-2, -1), scales
+    """The same in torchao, by another method; the kernel chooses its own for the device."""
+    return triton_fp8_rowwise_3d_transpose_rhs(hp_tensor, output_dtype, round_scales_to_power_of_2)
 
 
 def triton_fp8_colwise_3d_scale_and_cast(hp_tensor: torch.Tensor, output_dtype: torch.dtype = torch.float8_e4m3fn,
