@@ -16,7 +16,7 @@ static std::optional<int64_t> constantOf(Value value) {
   if (!matchPattern(value, m_ConstantInt(&constant)) || constant.getSignificantBits() > 64)
     return std::nullopt;
   int64_t number = constant.getSExtValue();
-  return std::abs(number) <= largest ? std::optional(number) : std::nullopt;
+  return number >= -largest && number <= largest ? std::optional(number) : std::nullopt;
 }
 
 namespace {

@@ -124,6 +124,14 @@ TEST(RingNumbers, OfLargeSums) {
   };
   EXPECT_EQ(numberOf(text("536870912")), "1 mod 3");
   EXPECT_EQ(numberOf(text("1073741824")), "none") << "2^31 is negative in 32 bits";
+  EXPECT_EQ(numberOf(R"(%least = arith.constant -9223372036854775808 : i64
+                        %wide = arith.extsi %i : i32 to i64
+                        %sum = arith.addi %wide, %least : i64
+                        %m = arith.constant 3 : i64
+                        %next = arith.addi %at, %one : i32
+                        %it = arith.remsi %sum, %m {test.name = "it"} : i64)"),
+            "none")
+      << "the lowest number has no magnitude";
 }
 
 TEST(RingNumbers, OfOthers) {

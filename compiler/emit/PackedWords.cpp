@@ -44,16 +44,28 @@ SmallVector<Value *> elementsOf(InsertElementInst *last) {
   return is_contained(elements, nullptr) ? SmallVector<Value *>() : elements;
 }
 
-/// Moves what computes an operand to right before its only user, in the user's block: of a tile whose elements are all
-/// converted, few wide ones are in registers at once.
-void computeLate(Instruction *user) {
-  for (Value *operand : user->operands()) {
-    auto *instruction = dyn_cast<Instruction>(operand);
-    if (!instruction || !instruction->hasOneUse() || instruction->getParent() != user->getParent() ||
-        isa<PHINode>(instruction) || instruction->mayHaveSideEffects() || instruction->mayReadFromMemory())
-      continue;
-    instruction->moveBefore(user->getIterator());
-    computeLate(instruction);
+/// Whether an instruction may stand right before its only user, in the user's block, without more registers in use
+/// between: at most one of its operands is for it alone.
+bool mayBeLate(Value *value, Instruction *user) {
+  auto *instruction = dyn_cast<Instruction>(value);
+  return instruction && instruction->hasOneUse() && instruction->getParent() == user->getParent() &&
+         !isa<PHINode>(instruction) && !instruction->mayHaveSideEffects() && !instruction->mayReadFromMemory() &&
+         count_if(instruction->operands(),
+                  [](Value *operand) { return !isa<Constant>(operand) && operand->hasOneUse(); }) <= 1;
+}
+
+/// Moves what computes the operands to right before their users: of a tile whose elements are all converted, few wide
+/// ones are in registers at once.
+void computeLate(Instruction *conversion) {
+  SmallVector<Instruction *> users = {conversion};
+  while (!users.empty()) {
+    Instruction *user = users.pop_back_val();
+    for (Value *operand : user->operands())
+      if (mayBeLate(operand, user)) {
+        auto *instruction = cast<Instruction>(operand);
+        instruction->moveBefore(user->getIterator());
+        users.push_back(instruction);
+      }
   }
 }
 

@@ -318,7 +318,7 @@ void Driver::failInternally(const Phase &phase, const std::string &message, std:
   throw internalError(message, notes);
 }
 
-/// What `compileWith(options)` makes, which fills a new compilation. Where stages that the compiler has found leave a
+/// What `compileWith` makes with a new compilation. Where stages that the compiler has found leave a
 /// thread too few registers, the code without them is taken if that keeps fewer in memory: an estimate from tiles knows
 /// no spills.
 CompileResult withoutSpillsOfStages(const CompileOptions &options,

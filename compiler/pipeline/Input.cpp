@@ -212,7 +212,7 @@ LogicalResult checkStep(Operation *op) {
       (loop.getUnsignedCmp() && !step.isZero()))
     return success();
   // Rule F6: steps of loops that are constants are positive.
-  return op->emitOpError() << "has a step of " << step.getSExtValue()
+  return op->emitOpError() << "has a step of " << llvm::toString(step, 10, /*Signed=*/true)
                            << ": steps are positive; a loop that counts down "
                            << "subtracts its counter from where it begins";
 }

@@ -2,7 +2,6 @@
 // Which layout an access, a matmul or another source of values wants: what LayoutAssigner starts from.
 #include "compiler/layout/Fit.h"
 #include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -67,12 +66,14 @@ void LayoutAssigner::takeRunAlongK(LoadOp load, analysis::AccessLayout &access) 
   access.sizePerThread[size_t(run->first)] = std::clamp<int64_t>(share, 1, run->second);
 }
 
-// Of a loaded tile whose elements, or narrower ones made of them, are stored in another order of axes: the axis along
-// which the store is contiguous, and how many of the stored elements are a word of shared memory.
-std::optional<std::pair<int, int64_t>> LayoutAssigner::runOfStore(LoadOp load) {
+// Of a loaded tile whose elements, or narrower ones made of them, are stored in another order of axes, and nowhere in
+// the tile's own: the axis along which the store is contiguous, and how many of the stored elements are a word of
+// shared memory.
+std::optional<std::pair<int, int64_t>> LayoutAssigner::runOfStore(LoadOp load, int fastest) {
   using Axes = SmallVector<int>; // of the load, by the value's
   SmallVector<std::pair<Value, Axes>> values = {
       {load.getResult(), llvm::to_vector(llvm::seq<int>(int(tileOf(load.getResult()).getRank())))}};
+  std::optional<std::pair<int, int64_t>> run;
   SetVector<Value> seen;
   for (size_t i = 0; i < values.size(); ++i) {
     auto [value, axes] = values[i];
@@ -84,8 +85,10 @@ std::optional<std::pair<int, int64_t>> LayoutAssigner::runOfStore(LoadOp load) {
         analysis::AccessLayout access = accesses.chooseAccess(store, threads());
         Type element = elementTypeOf(value.getType()); // a pointer is wide
         unsigned bits = element.isIntOrFloat() ? element.getIntOrFloatBitWidth() : 64;
+        if (!access.order.empty() && axes[size_t(access.order[0])] == fastest)
+          return std::nullopt;
         if (!access.order.empty() && bits < 32)
-          return std::pair(axes[size_t(access.order[0])], int64_t(32 / bits));
+          run = {axes[size_t(access.order[0])], int64_t(32 / bits)};
       } else if (auto trans = dyn_cast<TransOp>(user)) {
         Axes moved;
         for (int axis : trans.getOrder())
@@ -93,22 +96,16 @@ std::optional<std::pair<int, int64_t>> LayoutAssigner::runOfStore(LoadOp load) {
         values.emplace_back(trans.getResult(), moved);
       } else if (isElementwise(user)) {
         values.emplace_back(user->getResult(0), axes);
-      } else if (auto loop = dyn_cast<scf::ForOp>(user); loop && loop.getTiedLoopRegionIterArg(&use)) {
-        values.emplace_back(loop.getTiedLoopRegionIterArg(&use), axes);
-        values.emplace_back(loop.getTiedLoopResult(&use), axes);
-      } else if (auto loop = dyn_cast<scf::ForOp>(user->getParentOp()); loop && isa<scf::YieldOp>(user)) {
-        values.emplace_back(loop.getRegionIterArg(use.getOperandNumber()), axes);
-        values.emplace_back(loop.getResult(use.getOperandNumber()), axes);
       }
     }
   }
-  return std::nullopt;
+  return run;
 }
 
 // The rows of a thread are neighbours: what it makes of them goes to shared memory in words, where it is exchanged.
 void LayoutAssigner::takeRunOfStore(LoadOp load, analysis::AccessLayout &access) {
-  auto run = runOfStore(load);
-  if (!run || run->first == access.order[0])
+  auto run = runOfStore(load, access.order[0]);
+  if (!run)
     return;
   int64_t share = countOf(shapeOf(load.getResult())) / threads() / access.sizePerThread[size_t(access.order[0])];
   int64_t &rows = access.sizePerThread[size_t(run->first)];

@@ -66,7 +66,7 @@ private:
   LinearLayout layoutByRows(const layout::Shape &shape, const analysis::AccessLayout &access);
   std::optional<std::pair<int, int64_t>> runOfProduct(triton::LoadOp load);
   void takeRunAlongK(triton::LoadOp load, analysis::AccessLayout &access);
-  std::optional<std::pair<int, int64_t>> runOfStore(triton::LoadOp load);
+  std::optional<std::pair<int, int64_t>> runOfStore(triton::LoadOp load, int fastest);
   void takeRunOfStore(triton::LoadOp load, analysis::AccessLayout &access);
   /// Of the result of a `tt.dot` or `tt.dot_scaled`, along each axis.
   std::optional<MatrixInstruction> matrixInstruction(triton::DotOp dot);
