@@ -37,7 +37,7 @@ constexpr const char *help = R"(heddle compile KERNEL.ttir|kernel:NAME [options]
   --stages N           GPUs: stages of loops over matmuls: what they multiply is loaded N - 1 iterations ahead; 1: no
                        prefetch; default 3, AMD 2 where 3 would take LDS from a second block; a loop's tt.num_stages goes before
                        it; --remarks tells what was done
-  --exact-math         GPUs: f32 exp, exp2, erf, tanh and sqrt as on the host, not by approximations; on sm_90 division
+  --exact-math         GPUs: f32 exp, exp2, erf, tanh, sqrt and rsqrt as on the host, not approximated; on sm_90 division
                        also, which on AMD is always exact
   --fp-fusion          x * y + z of the program may become one instruction that rounds once, as with Triton's
                        enable_fp_fusion; without it the product and the sum are each rounded

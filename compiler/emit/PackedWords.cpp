@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Finds vectors of bytes that conversions fill, and extensions of elements of vectors; rewrites them one by one.
+// Finds vectors of bytes that conversions fill, extensions of elements of vectors, and pairs of extended bytes;
+// rewrites them one by one.
 #include "compiler/emit/PackedWords.h"
 #include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PatternMatch.h"
 #include "llvm/Transforms/Utils/Local.h"
+#include <map>
 
 using namespace llvm;
 using namespace llvm::PatternMatch;
@@ -113,24 +116,170 @@ Value *extendedFromWord(FPExtInst *extension) {
   return b.CreateBitCast(bits, extension->getType());
 }
 
+/// An element of a vector of bytes, and operations with constants on it, the last one first.
+struct ComputedByte {
+  Value *vector = nullptr;
+  unsigned index = 0; ///< in `vector`
+  SmallVector<BinaryOperator *, 2> operations;
+};
+
+bool isOnBits(BinaryOperator *operation) {
+  return is_contained({Instruction::And, Instruction::Or, Instruction::Xor, Instruction::LShr, Instruction::Shl},
+                      operation->getOpcode());
+}
+
+/// The byte whose extension by zeros to 16 bits this is.
+std::optional<ComputedByte> extendedByte(Value *extended) {
+  Value *value = nullptr;
+  if (!match(extended, m_ZExt(m_Value(value))) || !value->getType()->isIntegerTy(8))
+    return std::nullopt;
+  ComputedByte byte;
+  while (auto *operation = dyn_cast<BinaryOperator>(value)) {
+    if (!isOnBits(operation) || !isa<ConstantInt>(operation->getOperand(1)))
+      return std::nullopt;
+    byte.operations.push_back(operation);
+    value = operation->getOperand(0);
+  }
+  uint64_t index = 0;
+  if (!match(value, m_ExtractElt(m_Value(byte.vector), m_ConstantInt(index))))
+    return std::nullopt;
+  auto *type = dyn_cast<FixedVectorType>(byte.vector->getType());
+  if (!type || type->getNumElements() % bytesOfWord)
+    return std::nullopt;
+  byte.index = unsigned(index);
+  return byte;
+}
+
+/// Pairs of bytes, each in 16 bits, that are made already: by vector and index of both, and by block.
+using BytePairs = std::map<std::tuple<BasicBlock *, Value *, unsigned, Value *, unsigned>, Value *>;
+
+/// Two elements of vectors of bytes in the 16-bit halves of a word: `prmt` takes them there, two `prmt` and a mask less
+/// than each byte for itself.
+Value *pairOfBytes(IRBuilder<> &b, const ComputedByte &low, const ComputedByte &high, BytePairs &pairs) {
+  Value *&pair = pairs[{b.GetInsertBlock(), low.vector, low.index, high.vector, high.index}];
+  if (pair)
+    return pair;
+  auto wordOf = [&](const ComputedByte &byte) {
+    unsigned count = cast<FixedVectorType>(byte.vector->getType())->getNumElements() / bytesOfWord;
+    Value *words = b.CreateBitCast(byte.vector, FixedVectorType::get(b.getInt32Ty(), count));
+    return b.CreateExtractElement(words, byte.index / bytesOfWord);
+  };
+  // A selector has four bits for each byte of the result: 0 to 3 are of the first word, 4 to 7 of the second.
+  unsigned first = low.index % bytesOfWord, second = high.index % bytesOfWord;
+  bool isOneWord = low.vector == high.vector && low.index / bytesOfWord == high.index / bytesOfWord;
+  auto permuted = [&](Value *word, Value *other, unsigned selector) {
+    return b.CreateIntrinsic(Intrinsic::nvvm_prmt, {word, other, b.getInt32(selector)});
+  };
+  if (isOneWord)
+    return pair = permuted(wordOf(low), b.getInt32(0), first | 0x40 | second << 8 | 0x4000);
+  Value *both = permuted(wordOf(low), wordOf(high), first | (second | 4) << 8);
+  return pair = b.CreateAnd(both, 0x00ff00ff);
+}
+
+/// The elements of a vector that is made of scalars: one by one, or all of the same one.
+SmallVector<Value *> scalarsOf(Instruction *vector) {
+  if (auto *insert = dyn_cast<InsertElementInst>(vector))
+    return elementsOf(insert);
+  Value *element = nullptr;
+  auto *shuffle = dyn_cast<ShuffleVectorInst>(vector);
+  if (!shuffle || !shuffle->isZeroEltSplat() ||
+      !match(shuffle->getOperand(0), m_InsertElt(m_Value(), m_Value(element), m_Zero())))
+    return {};
+  return SmallVector<Value *>(shuffle->getShuffleMask().size(), element);
+}
+
+/// The same vector of two extended bytes, computed in one word; null for another vector.
+Value *extendedInPairs(Instruction *last, BytePairs &pairs) {
+  SmallVector<Value *> elements = scalarsOf(last);
+  if (elements.size() != 2 || !elements[0]->getType()->isIntegerTy(16))
+    return nullptr;
+  std::optional<ComputedByte> low = extendedByte(elements[0]), high = extendedByte(elements[1]);
+  if (!low || !high || low->operations.size() != high->operations.size())
+    return nullptr;
+  auto constantOf = [](BinaryOperator *operation) {
+    return cast<ConstantInt>(operation->getOperand(1))->getZExtValue();
+  };
+  for (auto [one, other] : zip_equal(low->operations, high->operations))
+    if (one->getOpcode() != other->getOpcode() || (one->isShift() && constantOf(one) != constantOf(other)))
+      return nullptr;
+  IRBuilder<> b(last);
+  Value *word = pairOfBytes(b, *low, *high, pairs);
+  for (auto [one, other] : reverse(zip_equal(low->operations, high->operations))) {
+    uint64_t constant = constantOf(one), both = constant | constantOf(other) << 16;
+    bool isLeft = one->getOpcode() == Instruction::Shl;
+    if (!one->isShift()) {
+      word = b.CreateBinOp(one->getOpcode(), word, b.getInt32(unsigned(both)));
+      continue;
+    }
+    uint64_t kept = isLeft ? 0xff & 0xff << constant : 0xff >> constant; // of a byte
+    word = b.CreateAnd(b.CreateBinOp(one->getOpcode(), word, b.getInt32(unsigned(constant))), kept | kept << 16);
+  }
+  return b.CreateBitCast(word, last->getType());
+}
+
+/// The bits of a constant, if they are a word's.
+std::optional<unsigned> wordOf(Constant *constant) {
+  if (auto *word = dyn_cast<ConstantInt>(constant); word && word->getBitWidth() == 32)
+    return unsigned(word->getZExtValue());
+  auto *type = dyn_cast<FixedVectorType>(constant->getType());
+  if (!type || type->getNumElements() != 2 || !type->getElementType()->isIntegerTy(16))
+    return std::nullopt;
+  auto *low = dyn_cast<ConstantInt>(constant->getAggregateElement(0u));
+  auto *high = dyn_cast<ConstantInt>(constant->getAggregateElement(1u));
+  if (!low || !high)
+    return std::nullopt;
+  return unsigned(low->getZExtValue() | high->getZExtValue() << 16);
+}
+
+/// A pair of 16 bits of which a mask is taken and to which constant bits are added: ptxas, which would have two
+/// constants in one instruction, takes an instruction for each unless it is told. Null for another value.
+Value *maskedWithBits(BinaryOperator *operation) {
+  Value *masked = operation->getOperand(0), *pair = nullptr;
+  Constant *mask = nullptr, *added = nullptr;
+  if (auto *cast = dyn_cast<BitCastInst>(masked))
+    masked = cast->getOperand(0);
+  if (!operation->getType()->isVectorTy() || operation->getOpcode() != Instruction::Or ||
+      !match(operation->getOperand(1), m_Constant(added)) || !match(masked, m_And(m_Value(pair), m_Constant(mask))))
+    return nullptr;
+  std::optional<unsigned> ofMask = wordOf(mask), bits = wordOf(added);
+  if (!ofMask || !bits)
+    return nullptr;
+  IRBuilder<> b(operation);
+  Type *i32 = b.getInt32Ty();
+  constexpr unsigned andThenOr = 0xea; // of 0xf0, 0xcc and 0xaa, as `lop3` names the bits of its operands
+  auto *made = InlineAsm::get(FunctionType::get(i32, {i32, i32, i32, i32}, false), "lop3.b32 $0, $1, $2, $3, $4;",
+                              "=r,r,n,n,n", false);
+  Value *word = b.CreateBitCast(pair, i32);
+  word = b.CreateCall(made, {word, b.getInt32(*ofMask), b.getInt32(*bits), b.getInt32(andThenOr)});
+  return b.CreateBitCast(word, operation->getType());
+}
+
 } // namespace
 
 void heddle::usePackedWords(Module &module) {
   SmallVector<WeakTrackingVH> replaced;
   SmallVector<Instruction *> conversions;
-  for (Function &function : module)
-    for (Instruction &instruction : make_early_inc_range(instructions(function))) {
-      Value *made = nullptr;
-      if (auto *insert = dyn_cast<InsertElementInst>(&instruction);
-          insert && none_of(insert->users(), [](User *user) { return isa<InsertElementInst>(user); }))
-        made = convertedInPairs(insert, conversions);
-      else if (auto *extension = dyn_cast<FPExtInst>(&instruction))
-        made = extendedFromWord(extension);
-      if (!made)
-        continue;
-      instruction.replaceAllUsesWith(made);
-      replaced.push_back(&instruction);
+  BytePairs pairs;
+  auto packed = [&](Instruction &instruction) -> Value * {
+    if (auto *insert = dyn_cast<InsertElementInst>(&instruction)) {
+      if (any_of(insert->users(), [](User *user) { return isa<InsertElementInst>(user); }))
+        return nullptr;
+      Value *converted = convertedInPairs(insert, conversions);
+      return converted ? converted : extendedInPairs(insert, pairs);
     }
+    if (isa<ShuffleVectorInst>(instruction))
+      return extendedInPairs(&instruction, pairs);
+    if (auto *operation = dyn_cast<BinaryOperator>(&instruction))
+      return maskedWithBits(operation);
+    auto *extension = dyn_cast<FPExtInst>(&instruction);
+    return extension ? extendedFromWord(extension) : nullptr;
+  };
+  for (Function &function : module)
+    for (Instruction &instruction : make_early_inc_range(instructions(function)))
+      if (Value *made = packed(instruction)) {
+        instruction.replaceAllUsesWith(made);
+        replaced.push_back(&instruction);
+      }
   RecursivelyDeleteTriviallyDeadInstructionsPermissive(replaced);
   for (Instruction *conversion : conversions)
     computeLate(conversion);

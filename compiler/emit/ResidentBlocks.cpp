@@ -44,10 +44,15 @@ private:
     constexpr int64_t least = 48;
     int64_t more = isLargerThanNeeded ? -(needed / 10) : 4, granule = chip.unit.registerGranule;
     int64_t each = int64_t(alignTo(uint64_t(std::max({least, needed + more, leastForGroups})), uint64_t(granule)));
-    int64_t byRegisters = chip.unit.registers / (threads * each);
+    // Each part of a multiprocessor has registers of its own, of which a warp takes all that it needs from one.
+    int64_t warps = std::max<int64_t>(1, threads / chip.threadsPerWarp);
+    auto blocksWith = [&](int64_t registers) {
+      return chip.unit.simds * (chip.unit.registers / chip.unit.simds / (chip.threadsPerWarp * registers)) / warps;
+    };
+    int64_t byRegisters = blocksWith(each);
     // Of two blocks one loads while the other computes and stores, which is worth more than the margin.
     int64_t tight = int64_t(alignTo(uint64_t(std::max(least, needed)), uint64_t(granule)));
-    if (byRegisters == 1 && !leastForGroups && 2 * threads * tight <= chip.unit.registers)
+    if (byRegisters == 1 && !leastForGroups && blocksWith(tight) >= 2)
       byRegisters = 2;
     constexpr int64_t ownBytes = 1024; // of each block's shared memory, for the system
     int64_t memory = int64_t(alignTo(uint64_t(sharedBytes), uint64_t(chip.unit.sharedMemoryGranuleBytes)));

@@ -13,9 +13,11 @@ using namespace heddle::build;
 namespace heddle::kernels {
 namespace {
 
-using BlocksOfM = Choices<16, 64, 128, 256>;
-using BlocksOfN = Choices<64, 128>;
+using BlocksOfM = Choices<8, 16, 64, 128, 256>;
+using BlocksOfN = Choices<16, 32, 64, 128>;
+using Parts = Choices<1, 4, 8, 16>;             ///< of K that a block's warps take at once
 constexpr int64_t depth = 64, half = depth / 2; ///< of the sum, in an iteration; bytes of weights that it takes
+constexpr int64_t mostRowsInParts = 64;         ///< of a block that takes several tiles of the sum at once; and columns
 constexpr int sumBlock = 1024;
 
 /// How the groups of scales lie to the tiles of an iteration.
@@ -27,49 +29,117 @@ struct Body {
   bool isSigned;
   Groups groups;
   int stages; ///< of the loop over K
+  /// Whether tiles of K and N have no elements beyond, so that nothing needs a mask.
+  bool hasWholeK, hasWholeN;
+
+  static constexpr int bitsOf1024 = 0x6400, bitsOf64 = 0x5400; ///< in f16
 
   Scalar<i32> M = values.scalar<i32>("M"), N = values.scalar<i32>("N"), K = values.scalar<i32>("K");
   Scalar<i32> group = values.scalar<i32>("group");
 
-  /// A low (0) or high (1) half of bytes as a number of E, by its bits: 2^p + q has q in its lowest bits.
+  /// A low (0) or high (1) half of bytes as a number of E, by its bits: 2^p + q has q in its lowest bits. f16 has
+  /// digits enough for the high half where it lies in a byte: 64 + q has q in bits 4 to 7.
   template <class E, int64_t... sizes>
   Tile<E, sizes...> number(const Tile<u8, sizes...> &bytes, int which) const {
-    constexpr bool isF16 = std::is_same_v<E, f16>;
-    auto q = which ? bytes >> 4 : bytes & 15;
-    if (isSigned)
-      q = q ^ 8; // q + 8 modulo 16
-    auto sum = bitcast<E>(cast<u16>(q) | (isF16 ? 0x6400 : 0x4300));
-    return sum - ((isF16 ? 1024.0 : 128.0) + (isSigned ? 8 : 0));
+    int toSigned = isSigned ? 8 : 0; // q ^ 8 is q + 8 modulo 16
+    if constexpr (std::is_same_v<E, f16>) {
+      auto wide = cast<u16>(bytes);
+      if (which)
+        return bitcast<E>(((wide & 0xf0) ^ toSigned * 16) | bitsOf64) - (64.0 + toSigned);
+      return bitcast<E>(((wide & 0x0f) ^ toSigned) | bitsOf1024) - (1024.0 + toSigned);
+    } else {
+      constexpr int bitsOf128 = 0x4300;
+      auto wide = cast<u16>(which ? bytes >> 4 : bytes & 15);
+      return bitcast<E>((wide ^ toSigned) | bitsOf128) - (128.0 + toSigned);
+    }
   }
 
-  template <int64_t rows, int64_t columns>
-  Tile<u8, rows, columns> bytes(const Tile<i32, rows> &pair, const Tile<i32, columns> &n) const {
-    auto inside = column(pair < K / 2) && row(n < N);
-    auto at = column(cast<i64>(pair) * cast<i64>(N)) + row(cast<i64>(n));
-    std::optional<Tile<u8, rows, columns>> made;
+  // Tiles of weights have two dimensions, [pairs of rows, columns], or a batch before them. `pair` and `n`, the pairs
+  // and columns, have dimensions of 1 for the others.
+
+  template <int64_t... sizes>
+  static Tile<i1, sizes...> isBelow(const Tile<i32, sizes...> &x, const Scalar<i32> &end, bool always) {
+    if (always)
+      return full<i1, sizes...>(true);
+    return x < end;
+  }
+  template <class T>
+  auto isInK(const T &k) const {
+    return isBelow(k, K, hasWholeK);
+  }
+  /// Rows beyond the last are not stored: they may be anything, as the last.
+  template <int64_t bm>
+  Tile<i32, bm> rowsToLoad(const Tile<i32, bm> &m) const {
+    return minimum(m, M - 1);
+  }
+  template <class Columns>
+  auto isInN(const Columns &n) const {
+    return isBelow(n, N, hasWholeN);
+  }
+  template <class Pairs, class Columns>
+  auto isInside(const Pairs &pair, const Columns &n) const {
+    return isInK(pair * 2) && isInN(n);
+  }
+
+  template <class Pairs, class Columns>
+  auto bytes(const Pairs &pair, const Columns &n) const {
+    auto inside = isInside(pair, n);
+    auto at = cast<i64>(pair) * cast<i64>(N) + cast<i64>(n);
+    std::optional<decltype(cast<u8>(inside))> made;
     withType<i8, u8>(values.pointer("b").type,
                      [&]<class B>() { made = bitcast<u8>(load(values.pointer("b").as<B>() + at, inside, 0)); });
     return *made;
   }
 
-  /// `scales` or `zeros` of groups.
-  template <class E, int64_t rows, int64_t columns>
-  Tile<E, rows, columns> parameter(const char *name, const Tile<i32, rows> &ofGroup, const Tile<i32, columns> &n,
-                                   const Tile<i1, rows, columns> &inside) const {
-    auto at = column(cast<i64>(ofGroup) * cast<i64>(N)) + row(cast<i64>(n));
-    return load(values.pointer(name).as<E>() + at, inside, 0);
-  }
-
-  /// (q - zero) * scale, each rounded to E, of the low or high halves; `ofGroup`: of the tile where it has one.
-  template <class E, int64_t rows, int64_t columns>
-  Tile<E, rows, columns> weights(const Tile<u8, rows, columns> &q, const Tile<i32, rows> &pair,
-                                 const Tile<i32, columns> &n, const Scalar<i32> &ofGroup, int which) const {
-    auto of = [&](const auto &tile, const auto &inside) {
-      return (number<E>(q, which) - parameter<E>("zeros", tile, n, inside)) * parameter<E>("scales", tile, n, inside);
+  /// (q - zero) * scale, each rounded to E, of the low or high halves; `ofGroup`: of the tile or tiles where each has
+  /// one.
+  template <class E, class Bytes, class Pairs, class Columns, class Group>
+  auto weights(const Bytes &q, const Pairs &pair, const Columns &n, const Group &ofGroup, int which) const {
+    auto of = [&](const auto &group, const auto &inside) {
+      auto at = cast<i64>(group) * cast<i64>(N) + cast<i64>(n);
+      auto parameter = [&](const char *name) { return load(values.pointer(name).as<E>() + at, inside, 0); };
+      return (number<E>(q, which) - parameter("zeros")) * parameter("scales");
     };
     if (groups == Groups::OneInATile)
-      return of(ofGroup + range<1>(), row(n < N));
-    return of((pair * 2 + which) / group, column(pair < K / 2) && row(n < N));
+      return of(ofGroup, isInK(ofGroup * group) && isInN(n));
+    return of((pair * 2 + which) / group, isInside(pair, n));
+  }
+
+  /// Both halves, side by side in a last dimension.
+  template <class E, class Bytes, class Pairs, class Columns, class Group>
+  auto allWeights(const Bytes &q, const Pairs &pair, const Columns &n, const Group &ofGroup) const {
+    if constexpr (std::is_same_v<E, f16>)
+      if (groups == Groups::OneInATile) {
+        constexpr int axis = Bytes::rank;
+        auto inside = isInK(ofGroup * group) && isInN(n);
+        auto at = cast<i64>(ofGroup) * cast<i64>(N) + cast<i64>(n);
+        auto parameter = [&](const char *name) {
+          return expandDims<axis>(load(values.pointer(name).as<E>() + at, inside, 0));
+        };
+        return (halves(q) - parameter("zeros")) * parameter("scales");
+      }
+    return join(weights<E>(q, pair, n, ofGroup, 0), weights<E>(q, pair, n, ofGroup, 1));
+  }
+
+  /// Both halves of bytes as numbers of f16, each where it lies in its byte.
+  template <int64_t... sizes>
+  Tile<f16, sizes..., 2> halves(const Tile<u8, sizes...> &bytes) const {
+    constexpr int axis = sizeof...(sizes);
+    auto isHigh = lastOf<axis>(range<2>()) == 1;
+    auto bits = [&](int low, int high) { return cast<u16>(select(isHigh, full<i32>(high), full<i32>(low))); };
+    int toSigned = isSigned ? 8 : 0;
+    auto wide = broadcast<sizes..., 2>(expandDims<axis>(cast<u16>(bytes)));
+    auto sums = ((wide & bits(0x0f, 0xf0)) ^ bits(toSigned, toSigned * 16)) | bits(bitsOf1024, bitsOf64);
+    return bitcast<f16>(sums) - cast<f16>(select(isHigh, full<f32>(64.0 + toSigned), full<f32>(1024.0 + toSigned)));
+  }
+
+  /// A row with so many dimensions of 1 before its own.
+  template <int dimensions, class T>
+  static auto lastOf(const T &x) {
+    if constexpr (dimensions == 0)
+      return x;
+    else
+      return lastOf<dimensions - 1>(expandDims<0>(x));
   }
 };
 
@@ -117,17 +187,42 @@ void forward(const Body &body, Target target) {
       first, end, 1, carry(zeros<f32, bn, bm>(), group, first - group * tilesOfGroup),
       [&](Scalar<i32> tile, auto sums, auto ofGroup, auto place) {
         auto k = tile * int(depth) + range<depth>();
-        auto pair = tile * int(half) + range<half>();
-        auto at = body.values.pointer("a").as<E>() + column(cast<i64>(m) * cast<i64>(body.K)) + row(k);
-        auto a = load(at, column(m < body.M) && row(k < body.K), 0);
-        auto q = body.bytes(pair, n);
-        auto pairs = join(body.weights<E>(q, pair, n, ofGroup, 0), body.weights<E>(q, pair, n, ofGroup, 1));
-        auto w = reshape<bn, depth>(trans<1, 0, 2>(pairs));
+        auto pair = column(tile * int(half) + range<half>());
+        auto at = body.values.pointer("a").as<E>() + column(cast<i64>(body.rowsToLoad(m)) * cast<i64>(body.K)) + row(k);
+        auto a = load(at, broadcast<bm, depth>(row(body.isInK(k))), 0);
+        auto q = body.bytes(pair, row(n));
+        auto ofTile = full<i32, 1, 1>(ofGroup);
+        auto w = reshape<bn, depth>(trans<1, 0, 2>(body.allWeights<E>(q, pair, row(n), ofTile)));
         auto isLast = place + 1 == tilesOfGroup;
         return carry(dot(w, trans(a), sums), select(isLast, ofGroup + 1, ofGroup), select(isLast, 0, place + 1));
       },
       {.stages = body.stages});
   storeSums<E>(body, target, m, n, body.N, sums);
+}
+
+/// The same with few rows: the warps of a block take a tile of K each, `parts` at once, and add their sums at the end.
+/// So the weights of few columns keep a multiprocessor busy, and nothing is left to add to sums of other blocks.
+template <class E, int64_t bn, int64_t bm, int64_t parts>
+void forwardInParts(const Body &body, Target target) {
+  auto m = programId(1) * int(bm) + range<bm>();
+  auto n = programId(0) * int(bn) + range<bn>();
+  auto n3 = expandDims<0>(row(n));
+  auto m3 = expandDims<0>(column(m));
+  auto [first, end] = partOf(ceilDivide(body.K, int(parts * depth)));
+  auto sums = forRange(first, end, 1, zeros<f32, parts, bn, bm>(),
+                       [&](Scalar<i32> step, auto sums) {
+                         auto tile = column(step * int(parts) + range<parts>());
+                         auto k = expandDims<1>(tile * int(depth) + row(range<depth>()));
+                         auto pair = expandDims<2>(tile * int(half) + row(range<half>()));
+                         auto at =
+                             body.values.pointer("a").as<E>() + (cast<i64>(m3) * cast<i64>(body.K) + cast<i64>(k));
+                         auto a = load(at, m3 < body.M && body.isInK(k), 0); // of few rows, those that there are
+                         auto q = body.bytes(pair, n3);
+                         auto w = body.allWeights<E>(q, pair, n3, expandDims<2>(tile * int(depth) / body.group));
+                         return dot(reshape<parts, bn, depth>(trans<0, 2, 1, 3>(w)), trans<0, 2, 1>(a), sums);
+                       },
+                       {.stages = body.stages});
+  storeSums<E>(body, target, m, n, body.N, sum(sums, axis<0>()));
 }
 
 /// c[m, k] = sum over n of a[m, n] * w[k, n]: even and odd k apart.
@@ -138,16 +233,17 @@ void transposed(const Body &body, Target target) {
   auto [first, end] = partOf(ceilDivide(body.N, int(depth)));
   auto none = zeros<f32, pairs, bm>();
   // With one group in a tile its rows of weights are in one: here the tile's rows are the result's columns.
-  auto group = programId(0) * int(2 * pairs) / body.group;
+  auto group = full<i32, 1, 1>(programId(0) * int(2 * pairs) / body.group);
   auto [even, odd] =
       forRange(first, end, 1, carry(none, none),
                [&](Scalar<i32> tile, auto even, auto odd) {
                  auto n = tile * int(depth) + range<depth>();
-                 auto at = body.values.pointer("a").as<E>() + column(cast<i64>(m) * cast<i64>(body.N)) + row(n);
-                 auto a = trans(load(at, column(m < body.M) && row(n < body.N), 0));
-                 auto q = body.bytes(pair, n);
-                 return carry(dot(body.weights<E>(q, pair, n, group, 0), a, even),
-                              dot(body.weights<E>(q, pair, n, group, 1), a, odd));
+                 auto rows = column(cast<i64>(body.rowsToLoad(m)) * cast<i64>(body.N));
+                 auto at = body.values.pointer("a").as<E>() + rows + row(n);
+                 auto a = trans(load(at, broadcast<bm, depth>(row(body.isInN(n))), 0));
+                 auto q = body.bytes(column(pair), row(n));
+                 auto half = [&](int which) { return body.weights<E>(q, column(pair), row(n), group, which); };
+                 return carry(dot(half(0), a, even), dot(half(1), a, odd));
                },
                {.stages = body.stages});
   auto k = programId(0) * int(2 * pairs) + range<2 * pairs>();
@@ -156,19 +252,25 @@ void transposed(const Body &body, Target target) {
 }
 
 struct Blocks {
-  int64_t m, n; ///< of the result
+  int64_t m, n;  ///< of the result
+  int64_t parts; ///< tiles of K at once
 };
 
 Blocks blocksOf(const Call &call, bool isTransposed) {
   int64_t M = call.extent("M");
-  int64_t m = call.tile("block_m", M <= 16 ? 16 : M <= 512 ? 64 : isTransposed ? 128 : 256);
-  return {m, call.tile("block_n", 128)};
+  int64_t m = call.tile("block_m", M <= 8 ? 8 : M <= 16 ? 16 : M <= 512 ? 64 : isTransposed ? 128 : 256);
+  int64_t parts = isTransposed ? 1 : call.tile("parts", M <= 8 ? 16 : M <= 16 ? 8 : 1);
+  int64_t n = call.tile("block_n", parts > 1 ? 32 : 128);
+  if (parts > 1 && std::max(m, n) > mostRowsInParts)
+    throw inputError(fmt::format("kernel `{}`: `parts` is {} with blocks of {} x {}", call.kernel, parts, m, n),
+                     {fmt::format("`block_m` and `block_n` are at most {} then", mostRowsInParts)});
+  return {m, n, parts};
 }
 
 Step matmulStep(const Call &call, Target target, int64_t splits, bool isTransposed) {
   int64_t M = call.extent("M"), N = call.extent("N"), K = 2 * call.extent("K/2"), group = K / call.extent("K/G");
   ElementType type = call.input("a").type;
-  auto [bm, bn] = blocksOf(call, isTransposed);
+  auto [bm, bn, parts] = blocksOf(call, isTransposed);
   int64_t alongGroups = isTransposed ? 2 * bn : depth;
   Groups groups = group % alongGroups == 0 ? Groups::OneInATile : Groups::Any;
   StepWriter writer("int4_matmul");
@@ -185,18 +287,28 @@ Step matmulStep(const Call &call, Target target, int64_t splits, bool isTranspos
   writer.count("K", K);
   writer.count("group", group);
   int64_t blocks = isTransposed ? blocksFor(K, 2 * bn) : blocksFor(N, bn);
-  int stages = int(call.tile("stages", bm >= 128 ? 5 : 4));
-  return writer.finish({blocks, blocksFor(M, bm), splits}, call.tile("warps", bm >= 128 ? 8 : 4),
-                       [&](const TypedArguments &values) {
-                         Body body{writer, values, call.input("b").type == ElementType::I8, groups, stages};
-                         withType<f16, bf16>(type, [&]<class E>() {
-                           choose(BlocksOfM(), bm, [&]<int64_t m>() {
-                             choose(BlocksOfN(), bn, [&]<int64_t n>() {
-                               isTransposed ? transposed<E, n, m>(body, target) : forward<E, n, m>(body, target);
-                             });
-                           });
-                         });
-                       });
+  int64_t alongK = isTransposed ? 2 * bn : parts * depth, alongN = isTransposed ? depth : bn;
+  int stages = int(call.tile("stages", bm >= 128 ? 5 : bm >= 64 ? 4 : 3));
+  return writer.finish(
+      {blocks, blocksFor(M, bm), splits}, call.tile("warps", bm >= 128 ? 8 : 4), [&](const TypedArguments &values) {
+        Body body{writer,          values,         call.input("b").type == ElementType::I8, groups, stages,
+                  K % alongK == 0, N % alongN == 0};
+        withType<f16, bf16>(type, [&]<class E>() {
+          choose(BlocksOfM(), bm, [&]<int64_t m>() {
+            choose(BlocksOfN(), bn, [&]<int64_t n>() {
+              if (isTransposed)
+                transposed<E, n, m>(body, target);
+              else
+                choose(Parts(), parts, [&]<int64_t parts>() {
+                  if constexpr (parts > 1 && m <= mostRowsInParts && n <= mostRowsInParts)
+                    forwardInParts<E, n, m, parts>(body, target);
+                  else
+                    forward<E, n, m>(body, target);
+                });
+            });
+          });
+        });
+      });
 }
 
 /// The parts in order, in f32, with one rounding.
@@ -255,10 +367,10 @@ Plan plan(const Call &call) {
   if (M * width == 0)
     return plan;
   int64_t splits = std::stoll(call.options.at("splits"));
-  auto [bm, bn] = blocksOf(call, isTransposed);
+  auto [bm, bn, parts] = blocksOf(call, isTransposed);
   if (splits == 0)
     splits = chooseSplits(call, bm >= 128 ? 1 : 2, blocksFor(width, isTransposed ? 2 * bn : bn) * blocksFor(M, bm),
-                          blocksFor(inner, depth));
+                          blocksFor(inner, parts * depth));
   if (splits < 1 || splits > 64)
     throw inputError(fmt::format("kernel `{}`: `splits` is {}, and must be from 1 to 64, or 0 for the library's choice",
                                  call.kernel, splits));
@@ -306,6 +418,8 @@ Tuning tuning() {
       .variants = {}, .counts = {"M"}, .example = {{"M", 64}, {"inner", 256}, {"K/2", 128}, {"N", 256}, {"K/G", 4}}};
   for (const char *splits : {"1", "2", "4", "8", "16"})
     tuning.variants.push_back({{{"splits", splits}}, {"block_m", "warps"}});
+  auto hasFewRows = [](const Call &call) { return call.extent("M") <= mostRowsInParts; };
+  tuning.variants.push_back({{{"splits", "1"}}, {"parts", "block_n", "warps"}, hasFewRows});
   return tuning;
 }
 
@@ -333,7 +447,8 @@ const LibraryKernel int4Matmul = {
           "any order"}},
     .tiles = {{"block_m", BlocksOfM::list(), "rows of a block of the result"},
               {"block_n", BlocksOfN::list(), "columns of a block of the result, transposed half of them"},
-              {"warps", {4, 8}, "warps of a block"},
+              {"parts", Parts::list(), "tiles of the sum that a block's warps take at once; transposed 1"},
+              {"warps", {4, 8, 16}, "warps of a block"},
               {"stages", {2, 3, 4, 5, 6}, "iterations whose tiles are in shared memory"}},
     .forms = {{"c", "input a", {{"M"}, {"N"}}, "transposed", {"false"}},
               {"c", "input a", {{"M"}, {"K/2", 2}}, "transposed", {"true"}}},

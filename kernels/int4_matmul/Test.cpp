@@ -42,6 +42,31 @@ TEST(Int4Matmul, any_group_size_and_split) {
   }
 }
 
+// Warps take tiles of the sum of their own. With groups of whole tiles, and extents that are multiples of tiles,
+// nothing is masked and both halves of a byte become numbers at once.
+TEST(Int4Matmul, parts_of_the_sum_in_a_block) {
+  struct {
+    int64_t rows, pairs, columns, groups;
+    const char *parts, *splits;
+    ElementType type, weights;
+  } cases[] = {{3, 256, 64, 8, "4", "1", ElementType::F16, ElementType::I8},
+               {9, 256, 64, 2, "8", "2", ElementType::F16, ElementType::UI8},
+               {5, 200, 40, 25, "4", "1", ElementType::F16, ElementType::UI8},
+               {9, 256, 64, 8, "4", "1", ElementType::BF16, ElementType::I8},
+               {40, 64, 32, 2, "4", "1", ElementType::F16, ElementType::UI8}};
+  for (const auto &each : cases)
+    expectReference({.kernel = "int4_matmul",
+                     .extents = {{"M", each.rows},
+                                 {"inner", 2 * each.pairs},
+                                 {"K/2", each.pairs},
+                                 {"N", each.columns},
+                                 {"K/G", each.groups}},
+                     .options = {{"parts", each.parts}, {"block_n", "32"}, {"splits", each.splits}},
+                     .type = each.type,
+                     .arrange = [&](auto &arrays) { arrays.at("b").type = each.weights; },
+                     .change = makeExact});
+}
+
 TEST(Int4Matmul, refusals) {
   CallRequest request;
   ElementType f16 = ElementType::F16;
@@ -53,4 +78,8 @@ TEST(Int4Matmul, refusals) {
   request.inputs["scales"] = request.inputs["zeros"] = {f16, {2, 8}};
   request.inputs["a"] = {f16, {4, 8}};
   EXPECT_CONTAINS(refusal("int4_matmul", request), "`a` has 8 columns, and K = 64");
+  request.inputs["a"] = {f16, {4, 64}};
+  request.inputs["scales"] = request.inputs["zeros"] = {f16, {2, 8}};
+  request.options = {{"parts", "4"}, {"block_n", "128"}};
+  EXPECT_CONTAINS(refusal("int4_matmul", request), "`parts` is 4 with blocks of 8 x 128");
 }

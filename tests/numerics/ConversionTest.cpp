@@ -314,10 +314,11 @@ static void expectToInteger(const std::string &type, const std::string &to) {
     }
   auto values = randomValues<T>(20000, 6, first);
   for (bool isSigned : {true, false}) {
-    std::string operation = isSigned ? "arith.fptosi %a" : "arith.fptoui %a";
+    std::string operation = isSigned ? "arith.fptosi %a" : "arith.fptoui %a", device = heddle::testDevice();
+    bool isNvidia = device.starts_with("threads") || device.starts_with("cuda"); // where a negative number gives 0
     std::vector<Int> expected;
     for (T value : values)
-      expected.push_back(toInteger<Int>(double(value), isSigned));
+      expected.push_back(toInteger<Int>(double(value), isSigned || (sizeof(Int) == 1 && !isNvidia)));
     expectSame(mapOnDevice<Int>({type, to}, convert(operation, type, to), values), expected,
                [&](size_t i) { return operation + " to " + to + " of " + show(double(values[i])); });
   }

@@ -301,17 +301,25 @@ Value AmdTarget::approximateDivide(Builder &b, Value x, Value y) const {
   return arith::DivFOp::create(b, x, y);
 }
 
-// The instruction takes subnormal numbers for 0: small ones are scaled by an even power of two.
-Value AmdTarget::approximateSqrt(Builder &b, Value f32) const {
-  Type type = f32.getType();
+// The instructions take subnormal numbers for 0: small ones are scaled by an even power of two.
+static Value ofRoot(AmdTarget::Builder &b, Value f32, int exponent, llvm::function_ref<Value(Value)> root) {
   constexpr int scale = 32;
   Value limit = arith::ConstantOp::create(b, b.getF32FloatAttr(0x1p-96f));
   Value isSmall = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, f32, limit);
-  auto scaled = [&](Value value, int exponent) {
-    Value by = arith::SelectOp::create(b, isSmall, i32(b, exponent), i32(b, 0));
-    return LLVM::LoadExpOp::create(b, type, value, by);
+  auto scaled = [&](Value value, int by) {
+    auto number = [&](int64_t value) { return arith::ConstantIntOp::create(b, value, 32); };
+    Value power = arith::SelectOp::create(b, isSmall, number(by), number(0));
+    return LLVM::LoadExpOp::create(b, f32.getType(), value, power);
   };
-  return scaled(ROCDL::ROCDLSqrt::create(b, type, scaled(f32, scale)), -scale / 2);
+  return scaled(root(scaled(f32, scale)), exponent * scale / 2);
+}
+
+Value AmdTarget::approximateSqrt(Builder &b, Value f32) const {
+  return ofRoot(b, f32, -1, [&](Value x) { return ROCDL::ROCDLSqrt::create(b, x.getType(), x); });
+}
+
+Value AmdTarget::approximateRsqrt(Builder &b, Value f32) const {
+  return ofRoot(b, f32, 1, [&](Value x) { return call(b, x.getType(), "llvm.amdgcn.rsq", {x}); });
 }
 
 Value AmdTarget::multiplyHigh(Builder &b, Value x, Value y) const {

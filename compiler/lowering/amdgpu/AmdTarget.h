@@ -116,6 +116,8 @@ public:
     return call(b, x.getType(), "llvm.amdgcn.fdiv.fast", {x, y});
   }
   mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const override;
+  mlir::Value approximateRsqrt(Builder &b, mlir::Value f32) const override;
+  bool convertsBytesAsSigned() const override { return true; }
   mlir::Value multiplyHigh(Builder &b, mlir::Value x, mlir::Value y) const override;
   mlir::Type assemblyType(mlir::OpBuilder &b, llvm::StringRef constraint) const override {
     return constraint == "v" ? mlir::Type(b.getI32Type()) : mlir::Type();

@@ -130,7 +130,10 @@ Value HostEmitter::compute(Operation *op, ArrayRef<Value> in) {
       .Case<arith::SIToFPOp>([&](auto) { return emit.intToFloat(in[0], result, true); })
       .Case<arith::UIToFPOp>([&](auto) { return emit.intToFloat(in[0], result, false); })
       .Case<arith::FPToSIOp>([&](auto) { return emit.floatToInt(in[0], operandElement(op), result, true); })
-      .Case<arith::FPToUIOp>([&](auto) { return emit.floatToInt(in[0], operandElement(op), result, false); })
+      .Case<arith::FPToUIOp>([&](auto) { // bytes as AMD's compiler makes them: of -2 comes 254
+        bool isByte = result.getIntOrFloatBitWidth() <= 8;
+        return emit.floatToInt(in[0], operandElement(op), result, isByte);
+      })
       .Case<arith::ExtFOp>([&](auto) { return emit.convertFloat(in[0], operandElement(op), result); })
       .Case<arith::TruncFOp>([&](arith::TruncFOp truncate) {
         bool towardZero = truncate.getRoundingmode() == arith::RoundingMode::toward_zero;

@@ -254,6 +254,49 @@ bool HostPlan::hasDistinctElements(Value pointers) const {
   return stride && *stride != 0 && !modulo;
 }
 
+/// What is added up to the tile, of which terms that are the same for all elements are left out.
+static void addTerms(Value tile, SmallVector<Value> &terms) {
+  Operation *op = tile.getDefiningOp();
+  if (isa_and_nonnull<SplatOp>(op))
+    return;
+  Operation *from =
+      isa_and_nonnull<BroadcastOp, arith::ExtSIOp, arith::ExtUIOp>(op) ? op->getOperand(0).getDefiningOp() : nullptr;
+  if (isa_and_nonnull<AddPtrOp, arith::AddIOp>(op) ||
+      isa_and_nonnull<AddPtrOp, arith::AddIOp, BroadcastOp, SplatOp>(from))
+    for (Value operand : op->getOperands())
+      addTerms(operand, terms);
+  else
+    terms.push_back(tile);
+}
+
+/// Whether the elements of two tiles differ alike among each other, whatever scalars they are computed with.
+static bool varyAlike(Value one, Value other) {
+  if (one == other)
+    return true;
+  Operation *first = one.getDefiningOp(), *second = other.getDefiningOp();
+  if (!first || !second || one.getType() != other.getType() || first->getName() != second->getName() ||
+      first->getAttrDictionary() != second->getAttrDictionary() || first->getNumRegions() ||
+      !isMemoryEffectFree(first) || first->getNumOperands() != second->getNumOperands())
+    return false;
+  if (isa<SplatOp>(first))
+    return true;
+  return llvm::all_of_zip(first->getOperands(), second->getOperands(), varyAlike);
+}
+
+/// Whether the pointers of one tile lie among each other as those of the other.
+static bool lieAlike(Value pointers, Value others) {
+  SmallVector<Value> terms, otherTerms;
+  addTerms(pointers, terms);
+  addTerms(others, otherTerms);
+  for (Value term : terms) {
+    auto *found = llvm::find_if(otherTerms, [&](Value other) { return varyAlike(term, other); });
+    if (found == otherTerms.end())
+      return false;
+    otherTerms.erase(found);
+  }
+  return otherTerms.empty();
+}
+
 // A load moves to its one reader when nothing between them may change what it reads.
 void HostPlan::decideLoad(LoadOp load) {
   const Uses &use = uses[load.getResult()];
@@ -267,11 +310,13 @@ void HostPlan::decideLoad(LoadOp load) {
       fused = !mayWrite(between);
     if (fused && mayWrite(root) && root->getNumRegions() == 0) {
       // In one pass over the tile an element is stored before the next one is loaded. That is only right when the
-      // store cannot hit an element still to be loaded: the same addresses, or buffers of different arguments.
+      // store cannot hit an element still to be loaded: the same addresses, or buffers of different arguments, of which
+      // both may be the same one, as where a kernel is to work in place.
       Value target = isa<StoreOp, AtomicRMWOp, AtomicCASOp, AtomicStoreOp>(root) ? root->getOperand(0) : Value();
       Value loadBase = baseOfPointer(load.getPtr()), rootBase = target ? baseOfPointer(target) : Value();
       bool sameElements = target == load.getPtr() && hasDistinctElements(target);
-      fused = target && (sameElements || (loadBase && rootBase && loadBase != rootBase));
+      bool otherBuffer = loadBase && rootBase && loadBase != rootBase && lieAlike(load.getPtr(), target);
+      fused = target && (sameElements || otherBuffer);
     }
   }
   if (!fused)

@@ -230,3 +230,7 @@ Value NvptxTarget::approximateDivide(Builder &b, Value x, Value y) const {
 Value NvptxTarget::approximateSqrt(Builder &b, Value f32) const {
   return call(b, f32.getType(), "llvm.nvvm.sqrt.approx.f", {f32});
 }
+
+Value NvptxTarget::approximateRsqrt(Builder &b, Value f32) const {
+  return call(b, f32.getType(), "llvm.nvvm.rsqrt.approx.f", {f32});
+}

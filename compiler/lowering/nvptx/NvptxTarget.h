@@ -102,6 +102,7 @@ public:
     return call(b, x.getType(), "llvm.nvvm.div.approx.f", {x, y});
   }
   mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const override;
+  mlir::Value approximateRsqrt(Builder &b, mlir::Value f32) const override;
   mlir::Value multiplyHigh(Builder &b, mlir::Value x, mlir::Value y) const override {
     return call(b, x.getType(), "llvm.nvvm.mulhi.ull", {x, y});
   }

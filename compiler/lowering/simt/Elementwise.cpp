@@ -160,6 +160,7 @@ Value ElementCode::compute(ArrayRef<Value> in, Type result) {
         bool narrow = isNarrowFloat(sourceType());
         Value real = narrow ? widen(in[0]) : in[0];
         unsigned bits = result.getIntOrFloatBitWidth();
+        isSigned |= bits <= 8 && target.convertsBytesAsSigned();
         if (Value word = bits <= 32 && real.getType().isF32() ? target.saturateToWord(b, real, isSigned) : Value())
           return bits == 32 ? word : Value(arith::TruncIOp::create(b, result, word));
         return numbers.floatToInt(real, narrow ? b.getF32Type() : sourceType(), result, isSigned);
@@ -268,6 +269,8 @@ Value ElementCode::computeMath(ArrayRef<Value> in, Type result) {
       return inF32([&](Value x) { return approximateTanh(x); });
     if (isa<math::SqrtOp>(op))
       return inF32([&](Value x) { return target.approximateSqrt(b, x); });
+    if (isa<math::RsqrtOp>(op))
+      return inF32([&](Value x) { return target.approximateRsqrt(b, x); });
   }
   bool narrow = !in.empty() && isNarrowFloat(sourceType());
   return narrow ? cloneInF32(in, result) : cloneOn(in, threadType(result));

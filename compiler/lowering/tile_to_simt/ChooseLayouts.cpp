@@ -2,6 +2,7 @@
 // Which layout an access, a matmul or another source of values wants: what LayoutAssigner starts from.
 #include "compiler/layout/Fit.h"
 #include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -112,6 +113,19 @@ void LayoutAssigner::takeRunOfStore(LoadOp load, analysis::AccessLayout &access)
   rows = std::clamp<int64_t>(share, rows, std::max(rows, run->second));
 }
 
+// Asynchronous copies take no less than a word. A tile with fewer elements than threads, as of scales, is copied by
+// some of the threads then, and not loaded where it is waited for.
+void LayoutAssigner::takeWordOfCopy(LoadOp load, analysis::AccessLayout &access) {
+  auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
+  int64_t bits = memoryBits(elementTypeOf(load.getType()));
+  if (!loop || loop.getBody()->getOps<DotOp>().empty() || bits >= 32)
+    return;
+  int64_t aligned = analysis::alignedElements(facts, load.getPtr(), load.getMask(), access.order);
+  int64_t &own = access.sizePerThread[size_t(access.order[0])];
+  if (int64_t word = 32 / bits; aligned >= word && shapeOf(load.getResult())[size_t(access.order[0])] >= word)
+    own = std::max(own, word);
+}
+
 LinearLayout LayoutAssigner::accessLayout(Operation *op, Value pointer) {
   analysis::AccessLayout access = accesses.chooseAccess(op, threads());
   layout::Shape shape = shapeOf(pointer);
@@ -120,8 +134,8 @@ LinearLayout LayoutAssigner::accessLayout(Operation *op, Value pointer) {
   if (auto load = dyn_cast<LoadOp>(op))
     if (std::optional<LinearLayout> scales = layoutOfLoadedScales(load))
       return *scales;
-  if (auto load = dyn_cast<LoadOp>(op); load && !target.hasAsyncCopies())
-    takeRunAlongK(load, access);
+  if (auto load = dyn_cast<LoadOp>(op))
+    target.hasAsyncCopies() ? takeWordOfCopy(load, access) : takeRunAlongK(load, access);
   if (auto load = dyn_cast<LoadOp>(op))
     takeRunOfStore(load, access);
   if (llvm::is_contained(reducedRows, std::pair(shape, access.order[0])))
@@ -213,27 +227,31 @@ std::optional<MatrixInstruction> LayoutAssigner::matrixInstruction(DotOp dot) {
   return smaller && smaller->m <= ofWarp ? smaller : usual;
 }
 
-// Warps go along the longer side of the result, but not beyond what an instruction covers. In chains as of attention
-// they go along rows: what is done with a row then stays within a warp, and a product becomes an operand in its
-// registers.
-layout::Shape LayoutAssigner::warpsOf(Operation *dot, const MatrixInstruction &instruction) {
+// Warps go to matmuls of a batch first: those share no operand. Then they go along the longer side of the result, but
+// not beyond what an instruction covers. In chains as of attention they go along rows: what is done with a row then
+// stays within a warp, and a product becomes an operand in its registers.
+layout::Shape LayoutAssigner::splitAmongWarps(Operation *dot, const MatrixInstruction &instruction) {
   layout::Shape shape = shapeOf(dot->getResult(0));
   size_t rank = shape.size();
-  auto [known, isNew] = warpSplits.try_emplace(dot, rank, 1);
-  layout::Shape &split = known->second;
-  if (!isNew)
-    return split;
+  layout::Shape split(rank, 1);
   bool byRows = isMadeOfProduct(dot->getOperand(0)) || isUsedByRows(dot->getResult(0));
   for (int left = warps; left > 1; left /= 2) {
     int64_t rows = shape[rank - 2] / split[rank - 2], columns = shape[rank - 1] / split[rank - 1];
     bool rowsFit = rows >= 2 * instruction.m, columnsFit = columns >= 2 * instruction.n;
-    size_t axis = rowsFit && (byRows || rows >= columns || !columnsFit) ? rank - 2
-                  : columnsFit                                          ? rank - 1
-                  : rank == 3 && shape[0] > split[0]                    ? 0
-                                                                        : rank - 2;
+    size_t axis = rank == 3 && shape[0] > split[0]                        ? 0
+                  : rowsFit && (byRows || rows >= columns || !columnsFit) ? rank - 2
+                  : columnsFit                                            ? rank - 1
+                                                                          : rank - 2;
     split[axis] *= 2;
   }
   return split;
+}
+
+layout::Shape LayoutAssigner::warpsOf(Operation *dot, const MatrixInstruction &instruction) {
+  auto [known, isNew] = warpSplits.try_emplace(dot);
+  if (isNew)
+    known->second = splitAmongWarps(dot, instruction);
+  return known->second;
 }
 
 /// Whether the matmul, and those that its rows go to or come from, leave each warp group at least 32 columns on

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Operands of warp-group MMA that are computed from loaded tiles, as dequantised weights are, or do not lie in shared
-// memory as the instruction reads them. Every thread computes the elements that it multiplies: what is exchanged among
-// threads is the loaded tile, which a pipelined loop has in shared memory anyway, and not the operand. The instruction
-// takes its left operand from registers; where the right one is such, the transposed matmul has it on the left.
+// Operands of matmuls that are computed from loaded tiles, as dequantised weights are, or, of warp-group MMA, do not
+// lie in shared memory as the instruction reads them. Every thread computes the elements that it multiplies: what is
+// exchanged among threads is the loaded tile, which a pipelined loop has in shared memory anyway, and not the operand.
+// Warp-group MMA takes its left operand from registers; where the right one is such, the transposed matmul has it on
+// the left.
 #include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
 #include "compiler/lowering/tile_to_simt/Relayout.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -108,10 +109,43 @@ std::optional<LinearLayout> LayoutAssigner::layoutInRegisters(DotOp dot, const G
   return origin.isKnown && (origin.computes || isAcross) ? std::optional(layout) : std::nullopt;
 }
 
+// Reads of the loaded tiles may be narrow; an exchange of the operand has its writes, its reads and a barrier.
+std::optional<LinearLayout> LayoutAssigner::layoutWhereComputed(DotOp dot, int operand) {
+  std::optional<MatrixInstruction> instruction = matrixInstruction(dot);
+  Value value = operand == 0 ? dot.getA() : dot.getB();
+  if (!instruction || !target.hasAsyncCopies() || isMadeOfProduct(value))
+    return std::nullopt;
+  layout::Shape split = splitAmongWarps(dot, *instruction);
+  if (split[split.size() - (operand == 0 ? 1 : 2)] > 1)
+    return std::nullopt;
+  LinearLayout layout = target.operandLayout(*instruction, shapeOf(value), split, operand);
+  Origin origin = originOf(value, layout);
+  if (!origin.isKnown || !origin.computes)
+    return std::nullopt;
+  int64_t reads = 0;
+  for (auto &[load, of] : origin.loads) {
+    if (!isa<scf::ForOp>(load->getParentOp()))
+      return std::nullopt;
+    reads += readsOf(load, of);
+  }
+  int64_t bytes = layout.inputSize(layout::Dim::Register) * memoryBits(elementTypeOf(value.getType())) / 8;
+  constexpr int64_t access = 16, barrier = 16; // bytes; as many accesses
+  return reads <= 2 * int64_t(llvm::divideCeil(bytes, access)) + barrier ? std::optional(layout) : std::nullopt;
+}
+
+std::optional<LinearLayout> LayoutAssigner::whereLeftIsRead(DotOp dot) {
+  if (std::optional<GroupInstruction> group = groupInstruction(dot))
+    return leftLayout(tileOf(dot.getA()), *group);
+  std::optional<MatrixInstruction> instruction = matrixInstruction(dot);
+  if (!instruction)
+    return std::nullopt;
+  return target.operandLayout(*instruction, shapeOf(dot.getA()), splitAmongWarps(dot, *instruction), 0);
+}
+
 Value LayoutAssigner::computeIn(Value value, const LinearLayout &layout) {
   value = withoutConversion(value);
   Operation *op = value.getDefiningOp();
-  if (isa_and_nonnull<LoadOp>(op) || !own(value) || *own(value) == layout)
+  if (isa_and_nonnull<LoadOp>(op) || isFree(value) || (own(value) && *own(value) == layout))
     return get(value, layout);
   Attribute key = LinearAttr::get(value.getContext(), layout);
   if (Value found = computed.lookup({value, key}))
@@ -143,30 +177,32 @@ using RowOrder = SmallVector<int, 8>;
 
 /// The bits of rows that registers count come first.
 static RowOrder registersFirst(const LinearLayout &layout) {
+  layout::Dim rows = layout::tileDim(int(layout.outputs().size()) - 2);
   RowOrder order, others;
-  for (int bit = 0; int64_t(1) << bit < layout.outputSize(layout::Dim::Dim0); ++bit) {
+  for (int bit = 0; int64_t(1) << bit < layout.outputSize(rows); ++bit) {
     bool isOfRegister = false;
     for (int reg = 0; reg < layout.inputBits(layout::Dim::Register); ++reg)
-      isOfRegister |= layout.basis(layout::Dim::Register, reg, layout::Dim::Dim0) == int64_t(1) << bit;
+      isOfRegister |= layout.basis(layout::Dim::Register, reg, rows) == int64_t(1) << bit;
     (isOfRegister ? order : others).push_back(bit);
   }
   order.append(others);
   return order;
 }
 
-/// The matrix with its rows in that order, or back.
+/// The matrix, or matrices of a batch, with the rows in that order, or back.
 static Value reordered(OpBuilder &b, Value matrix, ArrayRef<int> order, bool back) {
   if (order.empty())
     return matrix;
-  auto bits = int(order.size());
-  SmallVector<int32_t> dimensions(size_t(bits) + 1, bits); // the highest bit first, then the columns
+  ArrayRef<int64_t> shape = cast<RankedTensorType>(matrix.getType()).getShape();
+  auto bits = int(order.size()), batch = int(shape.size()) - 2;
+  auto dimensions = llvm::to_vector(llvm::seq<int32_t>(0, batch + bits + 1)); // a row's highest bit comes first
   for (int bit = 0; bit < bits; ++bit) {
-    int from = bits - 1 - bit, to = bits - 1 - order[size_t(bit)];
+    int from = batch + bits - 1 - bit, to = batch + bits - 1 - order[size_t(bit)];
     dimensions[size_t(back ? from : to)] = back ? to : from;
   }
-  ArrayRef<int64_t> shape = cast<RankedTensorType>(matrix.getType()).getShape();
-  SmallVector<int64_t> split(size_t(bits), 2);
-  split.push_back(shape[1]);
+  SmallVector<int64_t> split(shape.drop_back(2));
+  split.append(size_t(bits), 2);
+  split.push_back(shape.back());
   Value parts = ReshapeOp::create(b, matrix.getLoc(), plainTile(split, matrix), matrix);
   Value moved = TransOp::create(b, matrix.getLoc(), plainTile(split, matrix), parts, dimensions);
   return ReshapeOp::create(b, matrix.getLoc(), plainTile(shape, matrix), moved);
@@ -265,7 +301,7 @@ int64_t LayoutAssigner::readsOf(LoadOp load, const LinearLayout &layout) {
 /// How often a thread reads shared memory for a left operand in registers; nothing where the matmul has none.
 std::optional<int64_t> LayoutAssigner::readsOfLeft(DotOp dot) {
   std::optional<GroupInstruction> group = groupInstruction(dot);
-  std::optional<LinearLayout> layout = group ? layoutInRegisters(dot, *group) : std::nullopt;
+  std::optional<LinearLayout> layout = group ? layoutInRegisters(dot, *group) : layoutWhereComputed(dot, 0);
   if (!layout)
     return std::nullopt;
   int64_t reads = 0;
@@ -286,29 +322,33 @@ void LayoutAssigner::arrangeOperands() {
   SmallVector<DotOp> dots;
   function.walk([&](DotOp dot) { dots.push_back(dot); });
   for (DotOp dot : dots) {
-    if (tileOf(dot.getD()).getRank() != 2 || isMadeOfProduct(dot.getA()) || isUsedByRows(dot.getD()))
+    bool isBatch = tileOf(dot.getD()).getRank() != 2;
+    if (isMadeOfProduct(dot.getA()) || isUsedByRows(dot.getD()))
       continue;
     std::optional<int64_t> reads;
     auto hasLeftInRegisters = [&](DotOp dot) { return bool(reads = readsOfLeft(dot)); };
     MatmulForm form;
-    if (!hasLeftInRegisters(dot)) {
-      if (!isReadAsItIs(dot.getA(), dot->getBlock()))
-        continue;
+    if (!hasLeftInRegisters(dot) && !isBatch && isReadAsItIs(dot.getA(), dot->getBlock())) {
       form.isSwapped = true;
-      if (!holdsFor(form, dot, hasLeftInRegisters)) {
-        bool hasFewRows = !groupInstruction(dot) && isReadAsItIs(dot.getB(), dot->getBlock());
-        if (hasFewRows && holdsFor(form, dot, [&](DotOp swapped) { return readsBothInPlace(swapped); }))
-          rewriteAs(form, dot);
-        continue;
+      form.isSwapped = holdsFor(form, dot, hasLeftInRegisters);
+      if (!form.isSwapped && !groupInstruction(dot) && isReadAsItIs(dot.getB(), dot->getBlock())) {
+        MatmulForm ofFewRows{.isSwapped = true};
+        if (holdsFor(ofFewRows, dot, [&](DotOp swapped) { return readsBothInPlace(swapped); })) {
+          rewriteAs(ofFewRows, dot);
+          continue;
+        }
       }
     }
+    int64_t before = reads.value_or(INT64_MAX);
+    if (before == INT64_MAX && groupInstruction(dot))
+      continue;
     MatmulForm inOrder = form;
-    int64_t before = *reads;
-    holdsFor(form, dot, [&](DotOp made) {
-      inOrder.order = registersFirst(leftLayout(tileOf(made.getA()), *groupInstruction(made)));
-      return true;
+    bool hasInstruction = holdsFor(form, dot, [&](DotOp made) {
+      std::optional<LinearLayout> layout = whereLeftIsRead(made);
+      inOrder.order = layout ? registersFirst(*layout) : RowOrder();
+      return bool(layout);
     });
-    bool isBetter = holdsFor(inOrder, dot, hasLeftInRegisters) && *reads < before;
+    bool isBetter = hasInstruction && holdsFor(inOrder, dot, hasLeftInRegisters) && *reads < before;
     if (isBetter || form.isSwapped)
       rewriteAs(isBetter ? inOrder : form, dot);
   }

@@ -66,10 +66,12 @@ private:
   LinearLayout layoutByRows(const layout::Shape &shape, const analysis::AccessLayout &access);
   std::optional<std::pair<int, int64_t>> runOfProduct(triton::LoadOp load);
   void takeRunAlongK(triton::LoadOp load, analysis::AccessLayout &access);
+  void takeWordOfCopy(triton::LoadOp load, analysis::AccessLayout &access);
   std::optional<std::pair<int, int64_t>> runOfStore(triton::LoadOp load, int fastest);
   void takeRunOfStore(triton::LoadOp load, analysis::AccessLayout &access);
   /// Of the result of a `tt.dot` or `tt.dot_scaled`, along each axis.
   std::optional<MatrixInstruction> matrixInstruction(triton::DotOp dot);
+  layout::Shape splitAmongWarps(mlir::Operation *dot, const MatrixInstruction &instruction);
   layout::Shape warpsOf(mlir::Operation *dot, const MatrixInstruction &instruction);
   LinearLayout dotLayout(triton::DotOp op);
   /// Where a store's elements are to be: as its access wants it, or as matrix instructions left them.
@@ -101,6 +103,11 @@ private:
   /// Of a left operand that is made of another product, computed from loads, or of 32 bits that do not lie along K:
   /// where the instruction reads it, if there are registers.
   std::optional<LinearLayout> layoutInRegisters(triton::DotOp dot, const GroupInstruction &group);
+  /// The same of either operand of a matmul by instructions of single warps: where it is computed from loads in a loop,
+  /// and no two warps would compute the same.
+  std::optional<LinearLayout> layoutWhereComputed(triton::DotOp dot, int operand);
+  /// The layout in which the instruction for the matmul, if there is one, takes its left operand from registers.
+  std::optional<LinearLayout> whereLeftIsRead(triton::DotOp dot);
   int64_t readsOf(triton::LoadOp load, const LinearLayout &layout);
   std::optional<int64_t> readsOfLeft(triton::DotOp dot);
   bool readsBothInPlace(triton::DotOp dot);

@@ -26,6 +26,11 @@ bool LoopSlice::add(ArrayRef<Value> values) {
   return false;
 }
 
+/// Whether it may be computed for an iteration that does not come: division by zero has a result (compiler/arithmetic).
+static bool mayBeComputed(Operation *op) {
+  return isPure(op) || isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op);
+}
+
 bool LoopSlice::collect(Value value) {
   if (!loop.getRegion().isAncestor(value.getParentRegion()))
     return true;
@@ -41,7 +46,7 @@ bool LoopSlice::collect(Value value) {
   auto isTile = [](Type type) { return isa<RankedTensorType>(type); };
   bool isScalarOfTile = !isTile(value.getType()) && llvm::any_of(op->getOperandTypes(), isTile);
   bool isKnown = op->getBlock() == loop.getBody() && !op->getNumRegions() && !isScalarOfTile;
-  if (!isKnown || !(isPure(op) || isIndexLoad(op)))
+  if (!isKnown || !(mayBeComputed(op) || isIndexLoad(op)))
     return false;
   if (!ops.insert(op))
     return true;

@@ -193,8 +193,13 @@ void LayoutAssigner::rewriteDot(DotOp dot) {
   layout::Shape split = warpsOf(dot, *instruction);
   if (readsProductWithoutLanes(dot, *instruction, split))
     instruction->kWidth = instruction->kPerLane;
-  setOperand(dot.getAMutable(), target.operandLayout(*instruction, shapeOf(dot.getA()), split, 0));
-  setOperand(dot.getBMutable(), target.operandLayout(*instruction, shapeOf(dot.getB()), split, 1));
+  for (int number : {0, 1}) {
+    OpOperand &operand = number == 0 ? dot.getAMutable() : dot.getBMutable();
+    if (std::optional<LinearLayout> computed = layoutWhereComputed(dot, number))
+      operand.set(computeIn(operand.get(), *computed));
+    else
+      setOperand(operand, target.operandLayout(*instruction, shapeOf(operand.get()), split, number));
+  }
 }
 
 // When every tile has its layout.

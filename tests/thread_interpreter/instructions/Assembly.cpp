@@ -164,6 +164,14 @@ static void addOthers(std::map<std::string, LaneFunction> &texts) {
   };
   texts["cvt.rn.bf16x2.f32 $0, $1, $2;"] = convertPair<BF16>;
   texts["cvt.rn.f16x2.f32 $0, $1, $2;"] = convertPair<F16>;
+  texts["lop3.b32 $0, $1, $2, $3, $4;"] = [](LaneCall &call) {
+    uint32_t result = 0;
+    for (unsigned bit = 0; bit < 32; ++bit) {
+      auto of = [&](size_t operand) { return unsigned(call.operands[operand] >> bit) & 1; };
+      result |= uint32_t(call.operands[3] >> (of(0) << 2 | of(1) << 1 | of(2)) & 1) << bit;
+    }
+    call.results[0] = result;
+  };
   // What a kernel of the corpus, nv_mixed, has in its own assembly: of an element, and of a thread's two elements.
   texts["mad.lo.s32 $0, $1, 3, $2;"] = [](LaneCall &call) {
     call.results[0] = uint32_t(3 * uint32_t(call.operands[0]) + uint32_t(call.operands[1]));
