@@ -241,6 +241,18 @@ TEST(Chain, groups_of_warps_out_of_step) {
     check({.rows = 128, .columns = 64, .depth = 128, .warps = 8, .stages = 4, .warpPipelines = "off"}, iterations);
 }
 
+// What takes more registers than a thread has is computed for half the rows at a time.
+TEST(Chain, half_the_rows_at_a_time) {
+  for (int iterations : {0, 1, mostIterations})
+    check({.rows = 128, .columns = 128, .depth = 128}, iterations);
+  for (bool yes : {false, true}) {
+    check({.rows = 128, .columns = 128, .depth = 64, .stages = 2, .usesSum = yes, .loadsInLoop = !yes}, 3);
+    check({.element = "bf16", .rows = 128, .columns = 128, .depth = 128, .computesRight = yes, .inTwoLoops = !yes}, 4);
+    check({.rows = 128, .columns = 128, .depth = 128, .turnsLeft = !yes, .storesSums = yes}, 2);
+  }
+  check({.rows = 256, .columns = 128, .depth = 64, .warps = 8, .scalesByRows = true}, 3);
+}
+
 // With a depth of 128 the first matmul's tiles are free before the second one's.
 TEST(Chain, copies_by_warps_of_their_own) {
   for (int stages : {2, 3, 4}) {

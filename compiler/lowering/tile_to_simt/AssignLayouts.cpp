@@ -4,6 +4,7 @@
 #include "compiler/lowering/simt/GlobalOrder.h"
 #include "compiler/lowering/tile_to_simt/LayoutAssigner.h"
 #include "compiler/lowering/tile_to_simt/Relayout.h"
+#include "compiler/lowering/tile_to_simt/SplitRows.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Interfaces/ControlFlowInterfaces.h"
 
@@ -239,6 +240,8 @@ LogicalResult simt::assignLayouts(ModuleOp module, const GpuTarget &target, int 
   FuncOp function = findKernel(module, count);
   if (!function)
     return module.emitError() << "expected one public 'tt.func', found " << count;
+  if (warpGroups)
+    splitRows(function, target, warps);
   if (warpGroups)
     LayoutAssigner(function, target, warps, warpGroups).arrangeOperands();
   LayoutAssigner assigner(function, target, warps, warpGroups);
