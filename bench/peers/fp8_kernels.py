@@ -94,8 +94,8 @@ class Matmul(Case):
     def __init__(self, M, N, K, group=64):
         tiles = {"block_m": [64, 128, 256], "block_n": [64, 128], "splits": [1, 2, 4, 8], "warps": [4, 8]}
         if M <= 64:
-            tiles = {"block_m": [max(16, M)], "block_n": [16, 32, 64, 128], "parts": [1, 4, 8, 16],
-                     "splits": [1, 2, 4, 8, 16], "warps": [4, 8]}
+            tiles = {"block_m": [8] if M <= 8 else [16] if M <= 16 else [64], "block_n": [16, 32, 64],
+                     "parts": [1, 4, 8, 16], "splits": [1, 2, 4, 8], "warps": [4, 8]}
         super().__init__("int4_matmul", {"M": M, "inner": K, "K/2": K // 2, "N": N, "K/G": K // group}, None,
                          tiles={**tiles, "stages": [3, 4, 6]})
         self.shape = M, N, K, group

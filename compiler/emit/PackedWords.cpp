@@ -153,8 +153,8 @@ std::optional<ComputedByte> extendedByte(Value *extended) {
 /// Pairs of bytes, each in 16 bits, that are made already: by vector and index of both, and by block.
 using BytePairs = std::map<std::tuple<BasicBlock *, Value *, unsigned, Value *, unsigned>, Value *>;
 
-/// Two elements of vectors of bytes in the 16-bit halves of a word: `prmt` takes them there, two `prmt` and a mask less
-/// than each byte for itself.
+/// Two elements of vectors of bytes, each extended by zeros in a half of a word, by one `prmt`. Without it LLVM takes
+/// two, one for each byte, and a third one puts them together.
 Value *pairOfBytes(IRBuilder<> &b, const ComputedByte &low, const ComputedByte &high, BytePairs &pairs) {
   Value *&pair = pairs[{b.GetInsertBlock(), low.vector, low.index, high.vector, high.index}];
   if (pair)
@@ -182,7 +182,8 @@ SmallVector<Value *> scalarsOf(Instruction *vector) {
     return elementsOf(insert);
   Value *element = nullptr;
   auto *shuffle = dyn_cast<ShuffleVectorInst>(vector);
-  if (!shuffle || !shuffle->isZeroEltSplat() ||
+  auto isFirst = [](int index) { return index <= 0; }; // or poison
+  if (!shuffle || !all_of(shuffle->getShuffleMask(), isFirst) ||
       !match(shuffle->getOperand(0), m_InsertElt(m_Value(), m_Value(element), m_Zero())))
     return {};
   return SmallVector<Value *>(shuffle->getShuffleMask().size(), element);
@@ -218,14 +219,14 @@ Value *extendedInPairs(Instruction *last, BytePairs &pairs) {
 }
 
 /// The bits of a constant, if they are a word's.
-std::optional<unsigned> wordOf(Constant *constant) {
+std::optional<unsigned> bitsOfWord(Constant *constant) {
   if (auto *word = dyn_cast<ConstantInt>(constant); word && word->getBitWidth() == 32)
     return unsigned(word->getZExtValue());
   auto *type = dyn_cast<FixedVectorType>(constant->getType());
   if (!type || type->getNumElements() != 2 || !type->getElementType()->isIntegerTy(16))
     return std::nullopt;
-  auto *low = dyn_cast<ConstantInt>(constant->getAggregateElement(0u));
-  auto *high = dyn_cast<ConstantInt>(constant->getAggregateElement(1u));
+  auto *low = dyn_cast_if_present<ConstantInt>(constant->getAggregateElement(0u));
+  auto *high = dyn_cast_if_present<ConstantInt>(constant->getAggregateElement(1u));
   if (!low || !high)
     return std::nullopt;
   return unsigned(low->getZExtValue() | high->getZExtValue() << 16);
@@ -241,7 +242,7 @@ Value *maskedWithBits(BinaryOperator *operation) {
   if (!operation->getType()->isVectorTy() || operation->getOpcode() != Instruction::Or ||
       !match(operation->getOperand(1), m_Constant(added)) || !match(masked, m_And(m_Value(pair), m_Constant(mask))))
     return nullptr;
-  std::optional<unsigned> ofMask = wordOf(mask), bits = wordOf(added);
+  std::optional<unsigned> ofMask = bitsOfWord(mask), bits = bitsOfWord(added);
   if (!ofMask || !bits)
     return nullptr;
   IRBuilder<> b(operation);

@@ -10,7 +10,8 @@ class Module;
 namespace heddle {
 
 /// Lets `cvt` make two FP8 numbers at once where both go to one word, and makes f32 of the bf16 in a word by a shift or
-/// a mask of the word.
+/// a mask of the word. Two bytes that are extended to 16 bits become a word by one `prmt`, and what is masked in such a
+/// word and gets constant bits is one `lop3`.
 void usePackedWords(llvm::Module &module);
 
 } // namespace heddle

@@ -259,7 +259,10 @@ struct Blocks {
 Blocks blocksOf(const Call &call, bool isTransposed) {
   int64_t M = call.extent("M");
   int64_t m = call.tile("block_m", M <= 8 ? 8 : M <= 16 ? 16 : M <= 512 ? 64 : isTransposed ? 128 : 256);
-  int64_t parts = isTransposed ? 1 : call.tile("parts", M <= 8 ? 16 : M <= 16 ? 8 : 1);
+  // More than one only where nothing that the call says is against it, and where a block has several warps.
+  bool mayHaveParts =
+      !isTransposed && call.chip->vendor != Vendor::Host && std::max(m, call.tile("block_n", 0)) <= mostRowsInParts;
+  int64_t parts = isTransposed ? 1 : call.tile("parts", !mayHaveParts || M > 16 ? 1 : M > 8 ? 8 : 16);
   int64_t n = call.tile("block_n", parts > 1 ? 32 : 128);
   if (parts > 1 && std::max(m, n) > mostRowsInParts)
     throw inputError(fmt::format("kernel `{}`: `parts` is {} with blocks of {} x {}", call.kernel, parts, m, n),

@@ -67,6 +67,17 @@ TEST(Int4Matmul, parts_of_the_sum_in_a_block) {
                      .change = makeExact});
 }
 
+// Blocks that are given larger than those that take parts of the sum have one.
+TEST(Int4Matmul, given_blocks_of_few_rows) {
+  for (const char *given : {"block_n", "block_m"})
+    expectReference({.kernel = "int4_matmul",
+                     .extents = {{"M", 3}, {"inner", 128}, {"K/2", 64}, {"N", 130}, {"K/G", 2}},
+                     .options = {{given, "128"}},
+                     .type = ElementType::F16,
+                     .arrange = [](auto &arrays) { arrays.at("b").type = ElementType::UI8; },
+                     .change = makeExact});
+}
+
 TEST(Int4Matmul, refusals) {
   CallRequest request;
   ElementType f16 = ElementType::F16;

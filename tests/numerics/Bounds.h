@@ -15,10 +15,12 @@ struct Bounds {
   bool exp2Flushes = false;          ///< f32: 0 where the exact result is below the smallest normal number
   double exp = 1, expPerUnit = 0;    ///< f32: exp + expPerUnit * |x|
   double erf = 1.5, tanh = 1.5;      ///< f32
+  double reciprocalRoot = 1.5;       ///< f32: a root and a quotient, each rounded
 };
 
 /// The host: docs/host.md. AMD, docs/gfx9.md: exact division; v_sqrt_f32 and v_exp_f32 (1), the latter for results that
-/// are normal. sm_90: the PTX instructions div.full.f32 (2), sqrt.approx.f32 (relative 2^-23), ex2.approx.ftz.f32 (2).
+/// are normal. sm_90: the PTX instructions div.full.f32 (2), sqrt.approx.f32 (relative 2^-23), ex2.approx.ftz.f32 (2),
+/// rsqrt.approx.f32 (relative 2^-22.9); AMD's v_rsq_f32 (1).
 /// exp(x) is exp2(x * log2 e) on both: the product is rounded (a unit of the result for each of |x|), and so is log2 e
 /// (less than a quarter). erf is made of exp2 where it is above 0.8: half an error of exp2 and 1.2.
 /// tanh is 1 - 2 / (e^2x + 1) from 0.5625 on: three quarters of an error of e^2x, as much of the quotient's, and two
@@ -28,9 +30,23 @@ inline Bounds boundsOfDevice() {
   if (device.substr(0, 4) == "host")
     return {};
   if (device.substr(0, 4) == "sim:" || device.substr(0, 3) == "hip")
-    return {.squareRoot = 1, .exp2 = 1, .exp2Flushes = true, .exp = 1, .expPerUnit = 1.25, .erf = 1.7, .tanh = 2};
-  return {
-      .divide = 2, .squareRoot = 2, .exp2 = 2, .exp2Flushes = true, .exp = 3, .expPerUnit = 1.5, .erf = 2.2, .tanh = 4};
+    return {.squareRoot = 1,
+            .exp2 = 1,
+            .exp2Flushes = true,
+            .exp = 1,
+            .expPerUnit = 1.25,
+            .erf = 1.7,
+            .tanh = 2,
+            .reciprocalRoot = 1};
+  return {.divide = 2,
+          .squareRoot = 2,
+          .exp2 = 2,
+          .exp2Flushes = true,
+          .exp = 3,
+          .expPerUnit = 1.5,
+          .erf = 2.2,
+          .tanh = 4,
+          .reciprocalRoot = 2.15};
 }
 
 /// Whether `actual` lies within `ulps` units of `exact`; both may be special.

@@ -302,24 +302,25 @@ Value AmdTarget::approximateDivide(Builder &b, Value x, Value y) const {
 }
 
 // The instructions take subnormal numbers for 0: small ones are scaled by an even power of two.
-static Value ofRoot(AmdTarget::Builder &b, Value f32, int exponent, llvm::function_ref<Value(Value)> root) {
+/// `sign`: of the exponent of the root, 1/2 or -1/2.
+static Value scaledRoot(AmdTarget::Builder &b, Value f32, int sign, llvm::function_ref<Value(Value)> root) {
   constexpr int scale = 32;
   Value limit = arith::ConstantOp::create(b, b.getF32FloatAttr(0x1p-96f));
   Value isSmall = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, f32, limit);
   auto scaled = [&](Value value, int by) {
-    auto number = [&](int64_t value) { return arith::ConstantIntOp::create(b, value, 32); };
-    Value power = arith::SelectOp::create(b, isSmall, number(by), number(0));
+    auto constant = [&](int64_t exponent) { return arith::ConstantIntOp::create(b, exponent, 32); };
+    Value power = arith::SelectOp::create(b, isSmall, constant(by), constant(0));
     return LLVM::LoadExpOp::create(b, f32.getType(), value, power);
   };
-  return scaled(root(scaled(f32, scale)), exponent * scale / 2);
+  return scaled(root(scaled(f32, scale)), -sign * scale / 2);
 }
 
 Value AmdTarget::approximateSqrt(Builder &b, Value f32) const {
-  return ofRoot(b, f32, -1, [&](Value x) { return ROCDL::ROCDLSqrt::create(b, x.getType(), x); });
+  return scaledRoot(b, f32, 1, [&](Value x) { return ROCDL::ROCDLSqrt::create(b, x.getType(), x); });
 }
 
 Value AmdTarget::approximateRsqrt(Builder &b, Value f32) const {
-  return ofRoot(b, f32, 1, [&](Value x) { return call(b, x.getType(), "llvm.amdgcn.rsq", {x}); });
+  return scaledRoot(b, f32, -1, [&](Value x) { return call(b, x.getType(), "llvm.amdgcn.rsq", {x}); });
 }
 
 Value AmdTarget::multiplyHigh(Builder &b, Value x, Value y) const {

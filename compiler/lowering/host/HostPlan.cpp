@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Costs and depths of expressions decide; a value that is read twice and costs much is kept.
 #include "compiler/lowering/host/HostPlan.h"
+#include "compiler/lowering/host/AddressPattern.h"
 #include "mlir/Analysis/SliceAnalysis.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -254,47 +255,29 @@ bool HostPlan::hasDistinctElements(Value pointers) const {
   return stride && *stride != 0 && !modulo;
 }
 
-/// What is added up to the tile, of which terms that are the same for all elements are left out.
-static void addTerms(Value tile, SmallVector<Value> &terms) {
-  Operation *op = tile.getDefiningOp();
-  if (isa_and_nonnull<SplatOp>(op))
-    return;
-  Operation *from =
-      isa_and_nonnull<BroadcastOp, arith::ExtSIOp, arith::ExtUIOp>(op) ? op->getOperand(0).getDefiningOp() : nullptr;
-  if (isa_and_nonnull<AddPtrOp, arith::AddIOp>(op) ||
-      isa_and_nonnull<AddPtrOp, arith::AddIOp, BroadcastOp, SplatOp>(from))
-    for (Value operand : op->getOperands())
-      addTerms(operand, terms);
-  else
-    terms.push_back(tile);
+// Whether the elements of a tile of pointers may be equal although the addresses vary along each dimension.
+static bool mayWrap(Value pointers) {
+  llvm::SetVector<Operation *> slice;
+  (void)getBackwardSlice(pointers, &slice);
+  slice.insert(pointers.getDefiningOp());
+  return llvm::any_of(slice, [](Operation *op) {
+    bool isOfTile = op && op->getNumResults() && isTile(op->getResult(0));
+    return !op ||
+           (isOfTile && isa<arith::RemSIOp, arith::RemUIOp, arith::DivSIOp, arith::DivUIOp, arith::TruncIOp,
+                            arith::AndIOp, arith::ShRSIOp, arith::ShRUIOp, arith::MinSIOp, arith::MinUIOp,
+                            arith::MaxSIOp, arith::MaxUIOp, arith::SelectOp>(op)) ||
+           llvm::any_of(op->getOperands(), [](Value operand) {
+             return isTile(operand) && isa<BlockArgument>(operand); // a carried tile may be anything
+           });
+  });
 }
 
-/// Whether the elements of two tiles differ alike among each other, whatever scalars they are computed with.
-static bool varyAlike(Value one, Value other) {
-  if (one == other)
-    return true;
-  Operation *first = one.getDefiningOp(), *second = other.getDefiningOp();
-  if (!first || !second || one.getType() != other.getType() || first->getName() != second->getName() ||
-      first->getAttrDictionary() != second->getAttrDictionary() || first->getNumRegions() ||
-      !isMemoryEffectFree(first) || first->getNumOperands() != second->getNumOperands())
-    return false;
-  if (isa<SplatOp>(first))
-    return true;
-  return llvm::all_of_zip(first->getOperands(), second->getOperands(), varyAlike);
-}
-
-/// Whether the pointers of one tile lie among each other as those of the other.
-static bool lieAlike(Value pointers, Value others) {
-  SmallVector<Value> terms, otherTerms;
-  addTerms(pointers, terms);
-  addTerms(others, otherTerms);
-  for (Value term : terms) {
-    auto *found = llvm::find_if(otherTerms, [&](Value other) { return varyAlike(term, other); });
-    if (found == otherTerms.end())
+// Whether the addresses vary along each dimension, and nothing brings two of them together.
+bool HostPlan::coversEachOnce(Value pointers) const {
+  for (int dim = 0; dim < int(shapeOf(pointers).size()); ++dim)
+    if (shapeOf(pointers)[dim] > 1 && strideAlong(pointers, dim) == std::optional<int64_t>(0))
       return false;
-    otherTerms.erase(found);
-  }
-  return otherTerms.empty();
+  return !mayWrap(pointers);
 }
 
 // A load moves to its one reader when nothing between them may change what it reads.
@@ -310,12 +293,13 @@ void HostPlan::decideLoad(LoadOp load) {
       fused = !mayWrite(between);
     if (fused && mayWrite(root) && root->getNumRegions() == 0) {
       // In one pass over the tile an element is stored before the next one is loaded. That is only right when the
-      // store cannot hit an element still to be loaded: the same addresses, or buffers of different arguments, of which
-      // both may be the same one, as where a kernel is to work in place.
+      // store cannot hit an element still to be loaded: the same addresses, or alike ones in buffers of different
+      // arguments, which may be one buffer where a kernel works in place.
       Value target = isa<StoreOp, AtomicRMWOp, AtomicCASOp, AtomicStoreOp>(root) ? root->getOperand(0) : Value();
       Value loadBase = baseOfPointer(load.getPtr()), rootBase = target ? baseOfPointer(target) : Value();
       bool sameElements = target == load.getPtr() && hasDistinctElements(target);
-      bool otherBuffer = loadBase && rootBase && loadBase != rootBase && lieAlike(load.getPtr(), target);
+      bool otherBuffer =
+          loadBase && rootBase && loadBase != rootBase && coversEachOnce(target) && lieAlike(load.getPtr(), target);
       fused = target && (sameElements || otherBuffer);
     }
   }

@@ -37,6 +37,7 @@ private:
   void decide(mlir::Operation *op);
   void decideLoad(triton::LoadOp load);
   bool hasDistinctElements(mlir::Value pointers) const;
+  bool coversEachOnce(mlir::Value pointers) const;
   void addRoots(mlir::Value value);
   struct Ballot {
     llvm::SmallVector<int> votes;        ///< per dimension of the root

@@ -386,7 +386,7 @@ public:
   /// f32, for divisors of 2^-126 to 2^126 within 2.5 units in the last place; subnormal numbers may be taken for 0.
   virtual mlir::Value fastDivide(Builder &b, mlir::Value x, mlir::Value y) const = 0;
   virtual mlir::Value approximateSqrt(Builder &b, mlir::Value f32) const = 0;
-  virtual mlir::Value approximateRsqrt(Builder &b, mlir::Value f32) const = 0; ///< 2 units in the last place
+  virtual mlir::Value approximateRsqrt(Builder &b, mlir::Value f32) const = 0; ///< within 2^-22.9 of it
   /// Whether floats become unsigned integers of 8 bits as signed ones: of -2 comes 254, not 0.
   virtual bool convertsBytesAsSigned() const { return false; }
   /// The upper half of the unsigned product of two i64.

@@ -118,12 +118,12 @@ void LayoutAssigner::takeRunOfStore(LoadOp load, analysis::AccessLayout &access)
 void LayoutAssigner::takeWordOfCopy(LoadOp load, analysis::AccessLayout &access) {
   auto loop = dyn_cast<scf::ForOp>(load->getParentOp());
   int64_t bits = memoryBits(elementTypeOf(load.getType()));
-  if (!loop || loop.getBody()->getOps<DotOp>().empty() || bits >= 32)
+  if (!loop || loop.getBody()->getOps<DotOp>().empty() || bits >= 32 || load.getIsVolatile())
     return;
   int64_t aligned = analysis::alignedElements(facts, load.getPtr(), load.getMask(), access.order);
-  int64_t &own = access.sizePerThread[size_t(access.order[0])];
+  int64_t &neighbours = access.sizePerThread[size_t(access.order[0])];
   if (int64_t word = 32 / bits; aligned >= word && shapeOf(load.getResult())[size_t(access.order[0])] >= word)
-    own = std::max(own, word);
+    neighbours = std::max(neighbours, word);
 }
 
 LinearLayout LayoutAssigner::accessLayout(Operation *op, Value pointer) {
@@ -134,8 +134,12 @@ LinearLayout LayoutAssigner::accessLayout(Operation *op, Value pointer) {
   if (auto load = dyn_cast<LoadOp>(op))
     if (std::optional<LinearLayout> scales = layoutOfLoadedScales(load))
       return *scales;
-  if (auto load = dyn_cast<LoadOp>(op))
-    target.hasAsyncCopies() ? takeWordOfCopy(load, access) : takeRunAlongK(load, access);
+  if (auto load = dyn_cast<LoadOp>(op)) {
+    if (target.hasAsyncCopies())
+      takeWordOfCopy(load, access);
+    else
+      takeRunAlongK(load, access);
+  }
   if (auto load = dyn_cast<LoadOp>(op))
     takeRunOfStore(load, access);
   if (llvm::is_contained(reducedRows, std::pair(shape, access.order[0])))

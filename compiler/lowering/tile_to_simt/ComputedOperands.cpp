@@ -109,18 +109,26 @@ std::optional<LinearLayout> LayoutAssigner::layoutInRegisters(DotOp dot, const G
   return origin.isKnown && (origin.computes || isAcross) ? std::optional(layout) : std::nullopt;
 }
 
+/// Whether some warps have the same elements.
+static bool repeatsAmongWarps(const LinearLayout &layout) {
+  for (int bit = 0; bit < layout.inputBits(layout::Dim::Warp); ++bit)
+    if (llvm::all_of(layout.outputs(), [&](const LinearLayout::Output &output) {
+          return layout.basis(layout::Dim::Warp, bit, output.dim) == 0;
+        }))
+      return true;
+  return false;
+}
+
 // Reads of the loaded tiles may be narrow; an exchange of the operand has its writes, its reads and a barrier.
-std::optional<LinearLayout> LayoutAssigner::layoutWhereComputed(DotOp dot, int operand) {
-  std::optional<MatrixInstruction> instruction = matrixInstruction(dot);
+std::optional<LinearLayout> LayoutAssigner::layoutWhereComputed(DotOp dot, int operand,
+                                                                const MatrixInstruction &instruction,
+                                                                const layout::Shape &split) {
   Value value = operand == 0 ? dot.getA() : dot.getB();
-  if (!instruction || !target.hasAsyncCopies() || isMadeOfProduct(value))
+  if (!target.hasAsyncCopies() || isMadeOfProduct(value))
     return std::nullopt;
-  layout::Shape split = splitAmongWarps(dot, *instruction);
-  if (split[split.size() - (operand == 0 ? 1 : 2)] > 1)
-    return std::nullopt;
-  LinearLayout layout = target.operandLayout(*instruction, shapeOf(value), split, operand);
+  LinearLayout layout = target.operandLayout(instruction, shapeOf(value), split, operand);
   Origin origin = originOf(value, layout);
-  if (!origin.isKnown || !origin.computes)
+  if (!origin.isKnown || !origin.computes || repeatsAmongWarps(layout))
     return std::nullopt;
   int64_t reads = 0;
   for (auto &[load, of] : origin.loads) {
@@ -300,8 +308,11 @@ int64_t LayoutAssigner::readsOf(LoadOp load, const LinearLayout &layout) {
 
 /// How often a thread reads shared memory for a left operand in registers; nothing where the matmul has none.
 std::optional<int64_t> LayoutAssigner::readsOfLeft(DotOp dot) {
-  std::optional<GroupInstruction> group = groupInstruction(dot);
-  std::optional<LinearLayout> layout = group ? layoutInRegisters(dot, *group) : layoutWhereComputed(dot, 0);
+  std::optional<LinearLayout> layout;
+  if (std::optional<GroupInstruction> group = groupInstruction(dot))
+    layout = layoutInRegisters(dot, *group);
+  else if (std::optional<MatrixInstruction> instruction = matrixInstruction(dot))
+    layout = layoutWhereComputed(dot, 0, *instruction, splitAmongWarps(dot, *instruction));
   if (!layout)
     return std::nullopt;
   int64_t reads = 0;

@@ -22,8 +22,9 @@ public:
   mlir::LogicalResult checkScaledDots();
   void run();
   /// Before run(): matmuls by warp groups of which an operand is computed from loads, or does not lie as shared memory
-  /// must have it, have it on the left, where the instruction takes it from registers, and their rows in an order in
-  /// which a thread's are contiguous. Matmuls with few rows are transposed where that makes them ones by warp groups.
+  /// must have it, have it on the left, where the instruction takes it from registers. Those, and matmuls by single
+  /// warps whose left operand is computed from loads, have their rows in an order in which a thread's are contiguous.
+  /// Matmuls with few rows are transposed where that makes them ones by warp groups.
   void arrangeOperands();
 
 private:
@@ -105,7 +106,8 @@ private:
   std::optional<LinearLayout> layoutInRegisters(triton::DotOp dot, const GroupInstruction &group);
   /// The same of either operand of a matmul by instructions of single warps: where it is computed from loads in a loop,
   /// and no two warps would compute the same.
-  std::optional<LinearLayout> layoutWhereComputed(triton::DotOp dot, int operand);
+  std::optional<LinearLayout> layoutWhereComputed(triton::DotOp dot, int operand, const MatrixInstruction &instruction,
+                                                  const layout::Shape &split);
   /// The layout in which the instruction for the matmul, if there is one, takes its left operand from registers.
   std::optional<LinearLayout> whereLeftIsRead(triton::DotOp dot);
   int64_t readsOf(triton::LoadOp load, const LinearLayout &layout);

@@ -26,7 +26,8 @@ bool LoopSlice::add(ArrayRef<Value> values) {
   return false;
 }
 
-/// Whether it may be computed for an iteration that does not come: division by zero has a result (compiler/arithmetic).
+/// Whether it may be computed for an iteration that is not executed: division by zero has a result
+/// (compiler/arithmetic).
 static bool mayBeComputed(Operation *op) {
   return isPure(op) || isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp>(op);
 }

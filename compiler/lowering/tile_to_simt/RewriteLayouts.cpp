@@ -175,7 +175,8 @@ void LayoutAssigner::rewriteDot(DotOp dot) {
         dot.getAMutable().set(computeIn(dot.getA(), *registers));
     }
     for (OpOperand *operand : {&dot.getAMutable(), &dot.getBMutable()})
-      if (isFree(operand->get())) // as a constant, which gets its layout where it is used
+      if (tileOf(operand->get()) && !hasLayout(operand->get().getType()) && !own(operand->get()))
+        // as a constant, or what is computed of broadcast tiles, which get their layouts where they are used
         setOperand(*operand, ownOrDefault(operand->get()));
     return;
   }
@@ -193,10 +194,13 @@ void LayoutAssigner::rewriteDot(DotOp dot) {
   layout::Shape split = warpsOf(dot, *instruction);
   if (readsProductWithoutLanes(dot, *instruction, split))
     instruction->kWidth = instruction->kPerLane;
+  // Both before one is rewritten, after which it looks different.
+  std::optional<LinearLayout> computed[] = {layoutWhereComputed(dot, 0, *instruction, split),
+                                            layoutWhereComputed(dot, 1, *instruction, split)};
   for (int number : {0, 1}) {
     OpOperand &operand = number == 0 ? dot.getAMutable() : dot.getBMutable();
-    if (std::optional<LinearLayout> computed = layoutWhereComputed(dot, number))
-      operand.set(computeIn(operand.get(), *computed));
+    if (computed[number])
+      operand.set(computeIn(operand.get(), *computed[number]));
     else
       setOperand(operand, target.operandLayout(*instruction, shapeOf(operand.get()), split, number));
   }
