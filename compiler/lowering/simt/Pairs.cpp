@@ -5,6 +5,7 @@
 #include "compiler/lowering/simt/ElementCode.h"
 #include "compiler/lowering/simt/Vectors.h"
 #include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -125,11 +126,13 @@ bool ElementCode::computeAtOnce(Values &results) {
     return false;
   for (size_t first = 0; first < count; first += together) {
     SmallVector<Values> operands;
-    bool isOneValue = true, repeats = first > 0;
+    // As in `tl.flip`, whose x ^ (x ^ y) LLVM sees to be y, but not where pairs of both are put together of scalars.
+    bool isOneValue = true, repeats = first > 0, mayCancel = isa<arith::XOrIOp>(op);
     for (Value operand : op->getOperands()) {
       ArrayRef<Value> all = of(operand), values = all.slice(first, together);
       operands.push_back(llvm::to_vector(values));
       isOneValue &= llvm::all_equal(values);
+      mayCancel &= !llvm::all_of(values, [](Value value) { return matchPattern(value, m_Constant()); });
       repeats &= values == all.take_front(together);
     }
     if (repeats) {
@@ -138,6 +141,11 @@ bool ElementCode::computeAtOnce(Values &results) {
     } else if (isOneValue) {
       Values alone = llvm::map_to_vector(operands, [](const Values &values) { return values.front(); });
       results.append(together, compute(alone, elementTypeOf(op->getResult(0).getType())));
+    } else if (mayCancel) {
+      for (size_t i = 0; i < together; ++i) {
+        Values alone = llvm::map_to_vector(operands, [&](const Values &values) { return values[i]; });
+        results.push_back(compute(alone, elementTypeOf(op->getResult(0).getType())));
+      }
     } else {
       llvm::append_range(results, computeTogether(operands));
     }

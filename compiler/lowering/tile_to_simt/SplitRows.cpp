@@ -86,7 +86,7 @@ private:
 /// One loop, in halves.
 class RowSplitter {
 public:
-  RowSplitter(scf::ForOp loop, Halves &outside) : loop(loop), outside(outside) {}
+  RowSplitter(scf::ForOp loop, Halves &outside) : loop(loop), operation(loop), outside(outside) {}
 
   bool plan(); ///< whether all that has the rows can be taken apart; before anything else
   /// Of a thread: what the loop carries, and the largest result that is not a sum.
@@ -95,6 +95,7 @@ public:
   };
   Words wordsOf(int64_t warps) const;
   void split();
+  bool startsWithSumsOf(const RowSplitter &other) const { return startsAfter == other.operation; }
   int64_t rows() const { return mostRows; }
   ArrayRef<DotOp> dots() const { return matmuls; }
 
@@ -106,14 +107,27 @@ private:
   void cloneHalf(scf::ForOp made, Operation &op, int which);
 
   scf::ForOp loop;
+  Operation *operation; ///< the loop, also when it is gone
   Halves &outside;
   llvm::MapVector<Value, int> axes; ///< of values in the loop that have the rows
   SmallVector<DotOp> matmuls;
+  Operation *startsAfter = nullptr; ///< the loop whose results are what this one carries first
   int64_t mostRows = 0;
   IRMapping others, halves[2];
 };
 
 } // namespace
+
+/// The loop that leaves the value, also in a conditional; null where none does.
+static Operation *loopOf(Value value) {
+  Operation *op = value.getDefiningOp();
+  auto branch = dyn_cast_or_null<scf::IfOp>(op);
+  if (!branch)
+    return isa_and_nonnull<scf::ForOp>(op) ? op : nullptr;
+  unsigned number = cast<OpResult>(value).getResultNumber();
+  Operation *before = loopOf(branch.thenYield().getOperand(number));
+  return before ? before : loopOf(branch.elseYield().getOperand(number));
+}
 
 bool RowSplitter::add(Value value, int axis) {
   if (!tileOf(value) || axis < 0 || !isInLoop(value))
@@ -164,8 +178,19 @@ bool RowSplitter::addUsers(Value value) {
   return true;
 }
 
+/// Whether what the operation does may come earlier or later than other operations: only loads and computations.
+static bool mayMove(Operation *op) {
+  auto load = dyn_cast<LoadOp>(op);
+  return (load && !load.getIsVolatile()) || op->hasTrait<mlir::OpTrait::HasRecursiveMemoryEffects>() ||
+         isMemoryEffectFree(op);
+}
+
 bool RowSplitter::plan() {
   bool dependsOnAnother = false;
+  if (loop.getBody()
+          ->walk([](Operation *op) { return mayMove(op) ? WalkResult::advance() : WalkResult::interrupt(); })
+          .wasInterrupted())
+    return false;
   for (Operation &op : *loop.getBody()) {
     auto dot = dyn_cast<DotOp>(op);
     if (!dot)
@@ -185,6 +210,9 @@ bool RowSplitter::plan() {
       return false;
   for (DotOp dot : matmuls)
     dependsOnAnother |= axes.contains(dot.getA());
+  for (Value init : loop.getInitArgs())
+    if (Operation *before = tileOf(init) ? loopOf(init) : nullptr)
+      startsAfter = before;
   return dependsOnAnother;
 }
 
@@ -442,6 +470,13 @@ static bool isOfOneGroup(const RowSplitter &splitter, const GpuTarget &target, i
   });
 }
 
+/// Whether the loop starts with sums of another one, or leaves them to it.
+static bool isOneOfTwo(const RowSplitter &splitter, ArrayRef<std::unique_ptr<RowSplitter>> all) {
+  return llvm::any_of(all, [&](const std::unique_ptr<RowSplitter> &other) {
+    return splitter.startsWithSumsOf(*other) || other->startsWithSumsOf(splitter);
+  });
+}
+
 // Times on one H200 are in docs/sm_90-code.md.
 void simt::splitRows(FuncOp function, const GpuTarget &target, int warps) {
   SmallVector<scf::ForOp> loops;
@@ -457,10 +492,12 @@ void simt::splitRows(FuncOp function, const GpuTarget &target, int warps) {
     constexpr int64_t others = 8; // registers for addresses and the like, at least
     auto [sums, between] = splitter->wordsOf(warps);
     int64_t needed = sums + between + between / 2 + others, room = target.registersPerThread(warps);
-    // With fewer registers another block fits, which is worth it where the sums, that all stay, are the smaller part;
-    // or where one loop follows another, which masks what the first does not.
-    bool isWorth = needed > room * 3 / 5 && (between + others >= sums || splitters.size() > 1);
-    if (needed <= room && !isWorth)
+    // Where the sums, all of which stay, are most of it, there is little to gain. With fewer registers another block
+    // fits, which is worth it where the sums are the smaller part; or where one loop goes on with what another has
+    // summed, as where causal attention masks its last tiles.
+    bool isLarge = 2 * (between + others) >= sums;
+    bool isWorth = needed > room * 3 / 5 && (between + others >= sums || isOneOfTwo(*splitter, splitters));
+    if (!isLarge || (needed <= room && !isWorth))
       continue;
     splitter->split();
     isSplit = true;
