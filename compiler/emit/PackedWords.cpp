@@ -232,8 +232,8 @@ std::optional<unsigned> bitsOfWord(Constant *constant) {
   return unsigned(low->getZExtValue() | high->getZExtValue() << 16);
 }
 
-/// A pair of 16 bits of which a mask is taken and to which constant bits are added: ptxas, which would have two
-/// constants in one instruction, takes an instruction for each unless it is told. Null for another value.
+/// `pair & mask | bits`, of two 16-bit integers and constants, as one `lop3`; null for another value. ptxas makes two
+/// instructions of it: one of the constants has to be in a register for that.
 Value *maskedWithBits(BinaryOperator *operation) {
   Value *masked = operation->getOperand(0), *pair = nullptr;
   Constant *mask = nullptr, *added = nullptr;

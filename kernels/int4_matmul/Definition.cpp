@@ -67,11 +67,6 @@ struct Body {
   auto isInK(const T &k) const {
     return isBelow(k, K, hasWholeK);
   }
-  /// Rows beyond the last are not stored: they may be anything, as the last.
-  template <int64_t bm>
-  Tile<i32, bm> rowsToLoad(const Tile<i32, bm> &m) const {
-    return minimum(m, M - 1);
-  }
   template <class Columns>
   auto isInN(const Columns &n) const {
     return isBelow(n, N, hasWholeN);
@@ -79,6 +74,12 @@ struct Body {
   template <class Pairs, class Columns>
   auto isInside(const Pairs &pair, const Columns &n) const {
     return isInK(pair * 2) && isInN(n);
+  }
+
+  /// Rows beyond the last are not stored: they may be anything, as the last.
+  template <int64_t bm>
+  Tile<i32, bm> rowsToLoad(const Tile<i32, bm> &m) const {
+    return minimum(m, M - 1);
   }
 
   template <class Pairs, class Columns>
@@ -91,17 +92,25 @@ struct Body {
     return *made;
   }
 
+  /// Those of `scales` or `zeros` of these groups.
+  template <class E, class Group, class Columns, class Inside>
+  auto parameter(const char *name, const Group &group, const Columns &n, const Inside &inside) const {
+    return load(values.pointer(name).as<E>() + (cast<i64>(group) * cast<i64>(N) + cast<i64>(n)), inside, 0);
+  }
+  template <class Group, class Columns>
+  auto isGroupInside(const Group &ofGroup, const Columns &n) const {
+    return isInK(ofGroup * group) && isInN(n);
+  }
+
   /// (q - zero) * scale, each rounded to E, of the low or high halves; `ofGroup`: of the tile or tiles where each has
   /// one.
   template <class E, class Bytes, class Pairs, class Columns, class Group>
   auto weights(const Bytes &q, const Pairs &pair, const Columns &n, const Group &ofGroup, int which) const {
     auto of = [&](const auto &group, const auto &inside) {
-      auto at = cast<i64>(group) * cast<i64>(N) + cast<i64>(n);
-      auto parameter = [&](const char *name) { return load(values.pointer(name).as<E>() + at, inside, 0); };
-      return (number<E>(q, which) - parameter("zeros")) * parameter("scales");
+      return (number<E>(q, which) - parameter<E>("zeros", group, n, inside)) * parameter<E>("scales", group, n, inside);
     };
     if (groups == Groups::OneInATile)
-      return of(ofGroup, isInK(ofGroup * group) && isInN(n));
+      return of(ofGroup, isGroupInside(ofGroup, n));
     return of((pair * 2 + which) / group, isInside(pair, n));
   }
 
@@ -110,13 +119,10 @@ struct Body {
   auto allWeights(const Bytes &q, const Pairs &pair, const Columns &n, const Group &ofGroup) const {
     if constexpr (std::is_same_v<E, f16>)
       if (groups == Groups::OneInATile) {
-        constexpr int axis = Bytes::rank;
-        auto inside = isInK(ofGroup * group) && isInN(n);
-        auto at = cast<i64>(ofGroup) * cast<i64>(N) + cast<i64>(n);
-        auto parameter = [&](const char *name) {
-          return expandDims<axis>(load(values.pointer(name).as<E>() + at, inside, 0));
+        auto of = [&](const char *name) {
+          return expandDims<Bytes::rank>(parameter<E>(name, ofGroup, n, isGroupInside(ofGroup, n)));
         };
-        return (halves(q) - parameter("zeros")) * parameter("scales");
+        return (halves(q) - of("zeros")) * of("scales");
       }
     return join(weights<E>(q, pair, n, ofGroup, 0), weights<E>(q, pair, n, ofGroup, 1));
   }

@@ -231,30 +231,6 @@ void HostPlan::decide(Operation *op) {
   }
 }
 
-// Whether no two elements of a tile of pointers can be equal, as far as one dimension tells.
-bool HostPlan::hasDistinctElements(Value pointers) const {
-  int large = -1;
-  for (int dim = 0; dim < int(shapeOf(pointers).size()); ++dim)
-    if (shapeOf(pointers)[dim] > 1) {
-      if (large >= 0)
-        return false;
-      large = dim;
-    }
-  if (large < 0)
-    return true;
-  std::optional<int64_t> stride = strideAlong(pointers, large);
-  bool modulo = false; // strideAlong looks through remainders, after which elements may repeat
-  llvm::SetVector<Operation *> slice;
-  (void)getBackwardSlice(pointers, &slice);
-  slice.insert(pointers.getDefiningOp());
-  for (Operation *op : slice) {
-    modulo |= !op || isa<arith::RemSIOp, arith::RemUIOp, arith::TruncIOp>(op);
-    for (Value operand : op ? op->getOperands() : ValueRange()) // a carried tile may be anything
-      modulo |= isTile(operand) && isa<BlockArgument>(operand);
-  }
-  return stride && *stride != 0 && !modulo;
-}
-
 // Whether the elements of a tile of pointers may be equal although the addresses vary along each dimension.
 static bool mayWrap(Value pointers) {
   llvm::SetVector<Operation *> slice;
@@ -270,6 +246,21 @@ static bool mayWrap(Value pointers) {
              return isTile(operand) && isa<BlockArgument>(operand); // a carried tile may be anything
            });
   });
+}
+
+// Whether no two elements of a tile of pointers can be equal, as far as one dimension tells.
+bool HostPlan::hasDistinctElements(Value pointers) const {
+  int large = -1;
+  for (int dim = 0; dim < int(shapeOf(pointers).size()); ++dim)
+    if (shapeOf(pointers)[dim] > 1) {
+      if (large >= 0)
+        return false;
+      large = dim;
+    }
+  if (large < 0)
+    return true;
+  std::optional<int64_t> stride = strideAlong(pointers, large);
+  return stride && *stride != 0 && !mayWrap(pointers);
 }
 
 // Whether the addresses vary along each dimension, and nothing brings two of them together.

@@ -2,6 +2,7 @@
 // Finds which values of a loop have the rows, and along which axis; then makes the loop again with two halves of each.
 #include "compiler/lowering/tile_to_simt/SplitRows.h"
 #include "compiler/lowering/simt/GpuTarget.h"
+#include "compiler/lowering/tile_to_simt/LoopSlice.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -178,19 +179,12 @@ bool RowSplitter::addUsers(Value value) {
   return true;
 }
 
-/// Whether what the operation does may come earlier or later than other operations: only loads and computations.
-static bool mayMove(Operation *op) {
-  auto load = dyn_cast<LoadOp>(op);
-  return (load && !load.getIsVolatile()) || op->hasTrait<mlir::OpTrait::HasRecursiveMemoryEffects>() ||
-         isMemoryEffectFree(op);
-}
-
 bool RowSplitter::plan() {
-  bool dependsOnAnother = false;
-  if (loop.getBody()
-          ->walk([](Operation *op) { return mayMove(op) ? WalkResult::advance() : WalkResult::interrupt(); })
-          .wasInterrupted())
+  MemoryWrites writes; // past which loads would move
+  writes.add(loop);
+  if (!writes.isNone())
     return false;
+  bool dependsOnAnother = false;
   for (Operation &op : *loop.getBody()) {
     auto dot = dyn_cast<DotOp>(op);
     if (!dot)
@@ -353,11 +347,9 @@ static void splitStores(FuncOp function, Halves &halves) {
 static void eraseUnused(FuncOp function) {
   SmallVector<Operation *> ops;
   function.walk([&](Operation *op) { ops.push_back(op); });
-  for (Operation *op : llvm::reverse(ops)) {
-    auto load = dyn_cast<LoadOp>(op);
-    if (op->use_empty() && op->getNumResults() && (isPure(op) || (load && !load.getIsVolatile())))
+  for (Operation *op : llvm::reverse(ops))
+    if (isOpTriviallyDead(op))
       op->erase();
-  }
 }
 
 //===-- In a loop ------------------------------------------------------------------------------------------------===//
