@@ -92,14 +92,14 @@ struct Body {
     return *made;
   }
 
-  /// Those of `scales` or `zeros` of these groups.
-  template <class E, class Group, class Columns, class Inside>
-  auto parameter(const char *name, const Group &group, const Columns &n, const Inside &inside) const {
-    return load(values.pointer(name).as<E>() + (cast<i64>(group) * cast<i64>(N) + cast<i64>(n)), inside, 0);
-  }
+  /// The places of these groups and columns in `scales` and `zeros`, and what is there.
   template <class Group, class Columns>
-  auto isGroupInside(const Group &ofGroup, const Columns &n) const {
-    return isInK(ofGroup * group) && isInN(n);
+  auto placeOf(const Group &group, const Columns &n) const {
+    return cast<i64>(group) * cast<i64>(N) + cast<i64>(n);
+  }
+  template <class E, class Place, class Inside>
+  auto parameter(const char *name, const Place &at, const Inside &inside) const {
+    return load(values.pointer(name).as<E>() + at, inside, 0);
   }
 
   /// (q - zero) * scale, each rounded to E, of the low or high halves; `ofGroup`: of the tile or tiles where each has
@@ -107,10 +107,11 @@ struct Body {
   template <class E, class Bytes, class Pairs, class Columns, class Group>
   auto weights(const Bytes &q, const Pairs &pair, const Columns &n, const Group &ofGroup, int which) const {
     auto of = [&](const auto &group, const auto &inside) {
-      return (number<E>(q, which) - parameter<E>("zeros", group, n, inside)) * parameter<E>("scales", group, n, inside);
+      auto at = placeOf(group, n);
+      return (number<E>(q, which) - parameter<E>("zeros", at, inside)) * parameter<E>("scales", at, inside);
     };
     if (groups == Groups::OneInATile)
-      return of(ofGroup, isGroupInside(ofGroup, n));
+      return of(ofGroup, isInK(ofGroup * group) && isInN(n));
     return of((pair * 2 + which) / group, isInside(pair, n));
   }
 
@@ -119,9 +120,9 @@ struct Body {
   auto allWeights(const Bytes &q, const Pairs &pair, const Columns &n, const Group &ofGroup) const {
     if constexpr (std::is_same_v<E, f16>)
       if (groups == Groups::OneInATile) {
-        auto of = [&](const char *name) {
-          return expandDims<Bytes::rank>(parameter<E>(name, ofGroup, n, isGroupInside(ofGroup, n)));
-        };
+        auto inside = isInK(ofGroup * group) && isInN(n);
+        auto at = placeOf(ofGroup, n);
+        auto of = [&](const char *name) { return expandDims<Bytes::rank>(parameter<E>(name, at, inside)); };
         return (halves(q) - of("zeros")) * of("scales");
       }
     return join(weights<E>(q, pair, n, ofGroup, 0), weights<E>(q, pair, n, ofGroup, 1));
