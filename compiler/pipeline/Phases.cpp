@@ -237,7 +237,7 @@ LogicalResult countWaits(Compilation &compilation) {
 
 LogicalResult pipelineLoops(Compilation &compilation) {
   const CompileOptions &options = compilation.options;
-  bool hasProducers = options.warpPipelines == WarpPipelines::Auto && !options.checkAccesses;
+  bool hasProducers = options.warpPipelines != WarpPipelines::Off && !options.checkAccesses;
   return simt::pipelineLoops(*compilation.module,
                              {*compilation.gpuTarget, options.warps, options.stages, hasProducers});
 }

@@ -192,6 +192,8 @@ int64_t warpsOf(const Chain &chain) {
   CompileOptions options;
   options.target = "sm_90";
   options.warps = chain.warps;
+  options.stages = chain.stages;
+  options.warpPipelines = parseWarpPipelines("warpPipelines", chain.warpPipelines);
   return compile(kernelOf(chain), "chain", options).package.threads / 32;
 }
 
@@ -279,17 +281,25 @@ TEST(Chain, copies_by_warps_of_their_own) {
 
 // One group multiplies while the other computes from its results.
 TEST(Chain, groups_of_warps_in_stages) {
-  for (int iterations : {0, 1, 2, mostIterations}) {
-    check({.rows = 128, .columns = 64, .depth = 64, .warps = 8, .warpPipelines = "always"}, iterations);
-    check({.rows = 128, .columns = 64, .depth = 128, .warps = 8, .stages = 4, .warpPipelines = "always"}, iterations);
+  auto run = [](Chain chain, int warps, std::initializer_list<int> numbers) {
+    chain.rows = 128;
+    chain.warps = 8;
+    chain.scalesByRows = true;
+    chain.warpPipelines = "always";
+    expectStages(kernelOf(chain), "sm_90", chain.warpPipelines);
+    EXPECT_EQ(warpsOf(chain), warps);
+    for (int iterations : numbers)
+      check(chain, iterations);
+  };
+  run({.columns = 64, .depth = 64}, 8, {0, 1, 2, mostIterations});
+  run({.stages = 2, .usesSum = true}, 8, {4});
+  run({.stages = 2, .loadsInLoop = true}, 8, {4});
+  // Tiles that warps of their own copy: both matmuls' have barrier objects of their own, or the same.
+  for (bool inTwoLoops : {false, true}) {
+    run({.columns = 64, .depth = 128, .stages = 2, .inTwoLoops = inTwoLoops}, 12, {0, 1, 2, 3, mostIterations});
+    run({.columns = 128, .stages = 4, .inTwoLoops = inTwoLoops}, 12, {1, 3, mostIterations});
   }
-  Chain chain{.rows = 128, .warps = 8, .stages = 2, .warpPipelines = "always"};
-  check(chain, 4);
-  chain.usesSum = true;
-  check(chain, 4);
-  chain.usesSum = false;
-  chain.loadsInLoop = true;
-  check(chain, 4);
+  run({.columns = 64, .depth = 128, .stages = 4}, 12, {1, mostIterations});
 }
 
 // On AMD's chips the second matmul moves to the next iteration, beside the first one, and one group of warps multiplies

@@ -17,7 +17,7 @@ static bool isBeside(Operation *op) {
   bool votes = op->walk([](Operation *inner) {
                    return analysis::isAny(inner) ? WalkResult::interrupt() : WalkResult::advance();
                  }).wasInterrupted();
-  return isa<ScheduleBarrierOp, SetPriorityOp, AsyncCommitOp, AllocOp>(op) ||
+  return isa<ScheduleBarrierOp, SetPriorityOp, AsyncCommitOp, AllocOp, ArriveOp>(op) ||
          (isMemoryEffectFree(op) && !isa<LoopLikeOpInterface>(op) && !votes);
 }
 
@@ -27,7 +27,7 @@ static bool isBlockBarrier(Operation *op) {
 }
 
 static bool isWait(Operation *op) {
-  return isa<AsyncWaitOp, DotWaitOp>(op);
+  return isa<AsyncWaitOp, DotWaitOp, WaitArrivalsOp>(op);
 }
 
 /// Whether a pipeline goes on after `op`.

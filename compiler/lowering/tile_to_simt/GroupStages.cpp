@@ -21,8 +21,9 @@ struct Piece {
 };
 
 struct GroupLoop {
-  AsyncWaitOp wait = {};
-  SmallVector<BarrierOp> barriers = {};
+  AsyncWaitOp wait = {};                ///< for copies of all warps
+  SmallVector<BarrierOp> barriers = {}; ///< after it
+  SmallVector<Operation *> landed = {}; ///< waits for those of producer warps
   SmallVector<Operation *> early = {}; ///< numbers, addresses, masks
   SmallVector<Piece> pieces = {};
   /// The wait for the matmul of the iteration before, at the end of this one, where it leaves this one's pending.
@@ -51,6 +52,15 @@ static bool dependsOn(Operation *op, const llvm::SetVector<Operation *> &compute
       .wasInterrupted();
 }
 
+/// Tiles are free when what reads them is over: with the last wait for a matmul, if no other one has begun since.
+static bool addArrival(SmallVectorImpl<Piece> &pieces, Operation *arrive) {
+  auto last = llvm::find_if(llvm::reverse(pieces), [](const Piece &piece) { return piece.kind != Piece::Vector; });
+  bool isOver = last != pieces.rend() && last->kind == Piece::Wait;
+  if (isOver)
+    last->ops.push_back(arrive);
+  return isOver;
+}
+
 static std::optional<GroupLoop> piecesOf(scf::ForOp loop) {
   GroupLoop found;
   llvm::SetVector<Operation *> computed;
@@ -76,6 +86,9 @@ static std::optional<GroupLoop> piecesOf(scf::ForOp loop) {
     } else if (isa<DotWaitOp>(op)) {
       add(Piece::Wait, op);
       computed.insert(op);
+    } else if (isa<WaitArrivalsOp>(op) && !multiplies) {
+      found.landed.push_back(op);
+    } else if (isa<ArriveOp>(op) && addArrival(found.pieces, op)) {
     } else if (isCopy(op)) {
       add(Piece::Memory, op);
       copies = true;
@@ -90,7 +103,8 @@ static std::optional<GroupLoop> piecesOf(scf::ForOp loop) {
       return std::nullopt;
     }
   }
-  if (found.barriers.empty() || !multiplies || !copies)
+  bool copiesItself = !found.barriers.empty() && copies, hasProducer = !found.landed.empty() && !found.wait && !copies;
+  if (!multiplies || !(copiesItself || hasProducer))
     return std::nullopt;
   if (found.pieces.size() > 2 && found.pieces.back().kind == Piece::Vector)
     if (Piece &last = found.pieces.back(); found.pieces[found.pieces.size() - 2].kind == Piece::Wait)
@@ -134,9 +148,15 @@ std::vector<GroupWay> simt::waysOfGroups(scf::ForOp loop) {
     std::optional<GroupLoop> found = piecesOf(loop);
     if (!found)
       return {};
+    if (!found->wait && place != GroupWay::InPlace)
+      continue;
     placeCopies(*found, place);
     if (found->stages() < 2)
       continue;
+    if (!found->wait) {
+      ways.push_back({place, found->stages(), found->stages(), false});
+      continue;
+    }
     for (size_t after = found->stages(); after > 0; --after) {
       bool waitsLonger = after < stagesUpToCopies(*found);
       if (!waitsLonger || found->wait.getPending() > 0)
@@ -176,14 +196,16 @@ void simt::makeGroupStages(scf::ForOp loop, const GroupWay &way) {
   if (way.copies == GroupWay::First && found.late && found.pieces.back().ops.size() == 1)
     waitBeforeMatmul(loop, found);
   OpBuilder b(loop);
-  b.clone(*found.wait);
+  if (found.wait)
+    b.clone(*found.wait);
   for (BarrierOp barrier : found.barriers)
     barrier.erase();
   Operation *end = loop.getBody()->getTerminator();
+  llvm::append_range(found.early, found.landed);
   for (Operation *op : found.early)
     op->moveBefore(end);
   size_t made = 0;
-  bool isPlaced = false;
+  bool isPlaced = !found.wait;
   auto placeWait = [&] {
     if (made == way.waitAfter && !std::exchange(isPlaced, true))
       found.wait->moveBefore(end);

@@ -104,6 +104,18 @@ tt.func @s68() {
 
 // -----
 
+tt.func @s68_arrivals(%i: i32) {
+  %0 = simt.alloc : !simt.shared<2 * 1xi64, offset = []>
+  // expected-note @+1 {{the stage}}
+  simt.stage "loads" {
+    // expected-error @+1 {{'simt.wait_arrivals' op waits in stage 'loads': it stands between two stages (rule W2)}}
+    simt.wait_arrivals %0[%i] parity %i : !simt.shared<2 * 1xi64, offset = []>
+  }
+  tt.return
+}
+
+// -----
+
 tt.func @s68_barrier(%bit: i1) {
   // expected-note @+1 {{the stage}}
   simt.stage "loads" {
