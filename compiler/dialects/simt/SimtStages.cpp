@@ -18,8 +18,8 @@ void StageOp::getSuccessorRegions(RegionBranchPoint point, SmallVectorImpl<Regio
 static bool waits(Operation *op) {
   if (auto barrier = dyn_cast<BarrierOp>(op); barrier && barrier.getWarp())
     return false;
-  return isa<BarrierOp, ShiftWarpsOp, AlignWarpsOp, CondBarrierOp, AsyncWaitOp, DotWaitOp, GlobalWaitOp, WaitArrivalsOp>(
-      op);
+  return isa<BarrierOp, ShiftWarpsOp, AlignWarpsOp, CondBarrierOp, AsyncWaitOp, DotWaitOp, GlobalWaitOp,
+             WaitArrivalsOp>(op);
 }
 
 static LogicalResult verifyPriority(Operation *op, int64_t priority) {

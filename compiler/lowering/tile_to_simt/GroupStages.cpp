@@ -24,7 +24,7 @@ struct GroupLoop {
   AsyncWaitOp wait = {};                ///< for copies of all warps
   SmallVector<BarrierOp> barriers = {}; ///< after it
   SmallVector<Operation *> landed = {}; ///< waits for those of producer warps
-  SmallVector<Operation *> early = {}; ///< numbers, addresses, masks
+  SmallVector<Operation *> early = {};  ///< numbers, addresses, masks
   SmallVector<Piece> pieces = {};
   /// The wait for the matmul of the iteration before, at the end of this one, where it leaves this one's pending.
   DotWaitOp late = {};
