@@ -100,7 +100,9 @@ InstructionParser::Binding InstructionParser::parseDefinition(const std::string 
   });
   if (instruction.opcode == Opcode::Dot && isOfPred)
     return finishDotOfPred(definition, std::move(instruction));
-  if (instruction.opcode == Opcode::Reduce)
+  Opcode opcode = instruction.opcode;
+  bool reduces = opcode == Opcode::Reduce || opcode == Opcode::AllReduce || opcode == Opcode::ReduceScatter;
+  if (reduces && instruction.calledComputation >= 0)
     instruction.calledComputation = regionOf(instruction, location);
   return finishDefinition(definition, std::move(instruction));
 }

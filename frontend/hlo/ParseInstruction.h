@@ -66,8 +66,11 @@ private:
   int parseStartedOperand(const Definition &definition);
   Binding parseSecondHalf(const Definition &definition);
   Binding finishDefinition(Definition &definition, Instruction instruction);
-  /// Of a conditional all branches are called, and the results of one are selected.
+  /// Of a conditional all branches are called, those with loops only if they are chosen, and the results of one are
+  /// selected.
   Binding finishConditional(Definition &definition, const Instruction &conditional);
+  int callOnlyIf(int chosen, const Instruction &call, Location location); ///< zeros otherwise
+  int zerosOf(const Shape &shape, Location location);
   /// A reduce-window is a gather of the windows and a reduce.
   Binding finishReduceWindow(Definition &definition, const Instruction &reduction);
   /// A select-and-scatter is a reduce of the windows to the number that is selected, and a select for each number.
@@ -169,7 +172,7 @@ private:
   using Body = std::function<std::vector<int>(InstructionParser &, const std::vector<int> &parameters)>;
   int addComputation(const std::string &name, const std::vector<Shape> &parameters, const Body &body,
                      Location location);
-  /// The called computation of a reduction without what only XLA's optimiser writes in it: bitcasts and calls.
+  /// The called computation of a reduction without what only XLA's passes write in it: copies, bitcasts and calls.
   int regionOf(const Instruction &reduction, Location location);
   int element(int tuple, int64_t number, Location location);
   int convert(int value, DType type, Location location);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// conditional is read as calls of all branches and selects, so that nothing after the parser knows it.
-#include "frontend/hlo/ParseInstruction.h"
+// conditional is read as calls of all branches and selects, so that nothing after the parser knows it. A branch with a
+// loop, which may not end for other inputs, is a loop of one trip or none.
+#include "frontend/hlo/Matrices.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <optional>
 #include <utility>
@@ -35,16 +37,67 @@ std::vector<int> InstructionParser::selectorsOf(const Definition &definition, co
   return selectors;
 }
 
+static bool hasLoop(const Module &module, int number) {
+  return std::ranges::any_of(module.computation(number).instructions, [&](const Instruction &instruction) {
+    bool calls = instruction.opcode == Opcode::Call || instruction.opcode == Opcode::Fusion;
+    return instruction.opcode == Opcode::While || (calls && hasLoop(module, instruction.calledComputation));
+  });
+}
+
+int InstructionParser::zerosOf(const Shape &shape, Location location) {
+  Instruction made;
+  if (shape.isTuple()) {
+    made.opcode = Opcode::Tuple;
+    for (const Shape &element : shape.elements)
+      made.operands.push_back(zerosOf(element, location));
+    return append(std::move(made), location);
+  }
+  if (!shape.isArray()) {
+    made.opcode = Opcode::AfterAll;
+    return append(std::move(made), location);
+  }
+  Shape scalar = Shape::scalar(shape.type);
+  made.opcode = Opcode::Constant;
+  made.literal.assign(size_t(elementSizeBytes(shape.type)), '\0');
+  int zero = append(std::move(made), location, &scalar);
+  return shape.isScalar() ? zero : broadcast(zero, {}, shape.dimensions, location);
+}
+
+int InstructionParser::callOnlyIf(int chosen, const Instruction &call, Location location) {
+  const Shape result = context.module.computation(call.calledComputation).rootInstruction().shape;
+  Matrices matrices{*this, location};
+  auto isChosen = [](Matrices &m, int number, const std::vector<int> &state) {
+    return m.compare(number, CompareDirection::Less, state[0]);
+  };
+  auto step = [&](Matrices &m, int, const std::vector<int> &state) {
+    Instruction inside = call;
+    inside.operands = {state[1]};
+    return std::vector<int>{state[0], state[1], m.parser.append(std::move(inside), location)};
+  };
+  return matrices.loopWhile({convert(chosen, DType::S32, location), call.operands[0], zerosOf(result, location)},
+                            isChosen, step)[2];
+}
+
 InstructionParser::Binding InstructionParser::finishConditional(Definition &definition,
                                                                 const Instruction &conditional) {
   std::vector<int> branches = context.attributes.branches, results;
   std::vector<int> selectors = selectorsOf(definition, conditional, branches.size());
+  auto isChosen = [&](size_t branch) { // the last one, where no other is
+    if (branch < selectors.size())
+      return selectors[branch];
+    int isOther = selectors[0];
+    for (size_t other = 1; other < selectors.size(); ++other)
+      isOther = apply(Opcode::Or, {isOther, selectors[other]}, definition.location);
+    return apply(Opcode::Not, {isOther}, definition.location);
+  };
   for (size_t branch = 0; branch < branches.size(); ++branch) {
     Instruction call;
     call.opcode = Opcode::Call;
     call.operands = {conditional.operands[branch + 1]};
     call.calledComputation = branches[branch];
-    results.push_back(append(std::move(call), definition.location));
+    bool isAlone = selectors.empty() || !hasLoop(context.module, branches[branch]);
+    results.push_back(isAlone ? append(std::move(call), definition.location)
+                              : callOnlyIf(isChosen(branch), call, definition.location));
   }
   Shape shape = shapeOf(results[0]);
   for (size_t branch = 1; branch < results.size(); ++branch)

@@ -34,6 +34,7 @@ std::vector<int> InstructionParser::applyToArrays(const Computation &region, con
                                           formatShapePlain(Shape::scalar(shapeOf(argument).type))));
       return {argument};
     }
+    case Opcode::Copy:
     case Opcode::Tuple:
       return operands;
     case Opcode::GetTupleElement:
@@ -107,8 +108,8 @@ int InstructionParser::regionOf(const Instruction &reduction, Location location)
   const Computation region = context.module.computation(reduction.calledComputation); // a new one may move it
   bool isPlain = std::ranges::all_of(region.instructions, [](const Instruction &instruction) {
     Opcode opcode = instruction.opcode;
-    return isElementwise(opcode) || opcode == Opcode::Parameter || opcode == Opcode::Constant ||
-           opcode == Opcode::Tuple;
+    return (isElementwise(opcode) && opcode != Opcode::Copy) || opcode == Opcode::Parameter ||
+           opcode == Opcode::Constant || opcode == Opcode::Tuple;
   });
   bool isOfScalars = std::ranges::all_of(
       region.parameters, [&](int parameter) { return region.instructions[size_t(parameter)].shape.isScalar(); });
