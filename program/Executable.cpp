@@ -4,6 +4,7 @@
 #include "binary/PeerAbi.h"
 #include "chips/Chip.h"
 #include "collectives/kernel/CompileKernel.h"
+#include "program/Loops.h"
 #include "program/QuantisedSum.h"
 #include "program/Types.h"
 #include "runtime/ProcessGroup.h"
@@ -133,18 +134,30 @@ bool Executable::namesAlgorithmOf(CollectiveKind kind) const {
   });
 }
 
-void Executable::prepare(CompiledGraph &compiled, const Graph &source) {
+void Executable::prepare(CompiledGraph &compiled, const Graph &source, bool isLoopBody) {
   compiled.graph = &source;
-  compiled.partition = partition(source, options.partition);
+  PartitionOptions chosen = options.partition;
+  chosen.isLoopBody = isLoopBody;
+  compiled.partition = partition(source, chosen);
   for (const Step &step : compiled.partition.steps) {
     CompiledStep made;
     made.step = step;
+    compiled.hasCollectives |= step.kind == Step::Kind::Collective;
+    if (step.inPlace >= 0)
+      compiled.updated[step.node] = step.inPlace;
     if (step.kind == Step::Kind::Loop) {
-      const Loop &loop = *source[step.node].loop;
+      const Node &node = source[step.node];
+      made.trips = tripsOf(source, node);
       made.condition = std::make_unique<CompiledGraph>();
       made.body = std::make_unique<CompiledGraph>();
-      prepare(*made.condition, *loop.condition);
-      prepare(*made.body, *loop.body);
+      prepare(*made.condition, *node.loop->condition);
+      prepare(*made.body, *node.loop->body, /*isLoopBody=*/true);
+      for (CompiledGraph *inner : {made.condition.get(), made.body.get()}) {
+        compiled.hasCollectives |= inner->hasCollectives;
+        inner->outer = &compiled;
+        for (size_t i = 0; i < inner->graph->parameters.size(); ++i)
+          inner->parameters[inner->graph->parameters[i]] = NodeId(size_t(node.loopFirst) + i);
+      }
     }
     compiled.steps.push_back(std::move(made));
   }
@@ -281,13 +294,23 @@ void Executable::allocate(CompiledGraph &compiled) {
   for (size_t device = 0; device < devices.size(); ++device)
     for (NodeId id = 0; id < NodeId(source.nodes.size()); ++id) {
       const Node &node = source[id];
-      if (!compiled.partition.stored[size_t(id)])
+      if (!compiled.partition.stored[size_t(id)] || compiled.parameters.contains(id) || compiled.updated.contains(id))
         continue;
       Buffer buffer = devices[device]->allocate(std::max<uint64_t>(1, bytesOf(node.shape)), node.instruction.name);
       if (node.opcode() == Opcode::Constant && bytesOf(node.shape))
         streams[device]->copyToDevice(buffer.address(), node.instruction.literal.data(), bytesOf(node.shape));
       compiled.buffers[device].emplace(id, std::move(buffer));
     }
+  compiled.exchanged.resize(devices.size());
+  for (size_t i = 0; !compiled.parameters.empty() && i < source.results.size(); ++i) {
+    auto parameter = compiled.parameters.find(source.results[i]);
+    bool isOther = parameter != compiled.parameters.end() && parameter->first != source.parameters[i];
+    for (size_t device = 0; isOther && device < devices.size(); ++device) {
+      const Node &node = source[parameter->first];
+      compiled.exchanged[device].emplace(
+          i, devices[device]->allocate(std::max<uint64_t>(1, bytesOf(node.shape)), node.instruction.name));
+    }
+  }
   for (const auto &stream : streams)
     stream->synchronize();
 }

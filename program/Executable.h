@@ -39,6 +39,7 @@ struct CompiledStep {
   std::map<int, GroupKernel> groupKernels; ///< of a collective, by the size of the group
   std::vector<GroupCall> calls;
   std::unique_ptr<CompiledGraph> condition, body;
+  std::optional<int64_t> trips; ///< of a loop, where they are known
 };
 
 /// A graph, or a loop's condition or body, with its arrays on every device.
@@ -47,6 +48,13 @@ struct CompiledGraph {
   Partition partition;
   std::vector<CompiledStep> steps;
   std::vector<std::map<NodeId, Buffer>> buffers; ///< by device
+  /// Nodes without a buffer of their own: parameters of a loop, which are nodes of `outer`, and arrays that are updated
+  /// in the memory of a parameter.
+  std::map<NodeId, NodeId> parameters, updated;
+  const CompiledGraph *outer = nullptr; ///< of a loop's condition or body
+  bool hasCollectives = false;          ///< also in loops
+  /// Of a loop's body, by device and number: copies of arrays that become other ones.
+  std::vector<std::map<size_t, Buffer>> exchanged;
 };
 
 class Executable {
@@ -76,7 +84,7 @@ public:
 private:
   bool namesAlgorithmOf(CollectiveKind kind) const;
   std::string whyApart(const hlo::Instruction &collective, const Matmul &matmul) const;
-  void prepare(CompiledGraph &compiled, const Graph &source);
+  void prepare(CompiledGraph &compiled, const Graph &source, bool isLoopBody = false);
   size_t countKernels(const CompiledGraph &compiled) const;
   void compileAll(CompiledGraph &compiled);
   void compileCollective(CompiledGraph &compiled, CompiledStep &step);

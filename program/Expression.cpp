@@ -476,6 +476,15 @@ Value Expression::dynamicUpdate(const Node &node, const PositionPtr &position, V
   return w.select(inside, updated, other);
 }
 
+Value Expression::updatedIndex(NodeId id, const PositionPtr &position) {
+  const Node &node = graph[id];
+  std::vector<Value> coordinates = coordinatesOf(*position);
+  std::vector<Value> first = starts(node, 2, node.shape.dimensions, position->dimensions, coordinates[0]);
+  for (size_t i = 0; i < coordinates.size(); ++i)
+    coordinates[i] = w.add(coordinates[i], first[i]);
+  return linearOf(*place(node.shape.dimensions, coordinates));
+}
+
 Value Expression::concatenate(const Node &node, const PositionPtr &position, Value mask) {
   size_t dimension = size_t(node.instruction.dimensions[0]);
   int64_t begin = 0;

@@ -58,6 +58,9 @@ public:
   /// In the register type. Elements whose `mask` (i1, may be null) is false are anything, and touch no memory.
   mlir::Value evaluate(NodeId node, const PositionPtr &position, mlir::Value mask);
 
+  /// Where in the array that a dynamic-update-slice updates an element of the update goes: a row-major index.
+  mlir::Value updatedIndex(NodeId update, const PositionPtr &position);
+
   /// Forgets what was computed: what follows is in another block of code.
   void forget() { memo.clear(); }
 

@@ -33,6 +33,17 @@ void writeTile(TileWriter &w, const Graph &graph, Expression &expression, NodeId
   w.store(w.offset(pointer, index), w.like(value, index), mask);
 }
 
+/// A tile of the update of a dynamic-update-slice, in the array that it updates.
+void writeUpdate(TileWriter &w, const Graph &graph, Expression &expression, NodeId id, Value pointer, Value index,
+                 Value mask) {
+  NodeId update = graph[id].operands[1];
+  const hlo::Shape &shape = graph[update].shape;
+  PositionPtr position = expression.at(index, shape.dimensions);
+  Value value = toMemory(w, expression.evaluate(update, position, mask), shape.type);
+  Value where = w.like(expression.updatedIndex(id, position), index);
+  w.store(w.offset(pointer, where), w.like(value, index), mask);
+}
+
 int64_t tileSize(int64_t elements) {
   return std::clamp<int64_t>(int64_t(std::bit_ceil(uint64_t(std::max<int64_t>(1, elements)))), 4, instanceElements);
 }
@@ -74,10 +85,11 @@ StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step
   const Node &node = graph[id];
   StepKernel kernel;
   kernel.name = node.instruction.name;
+  bool isInPlace = step.inPlace >= 0;
   std::set<NodeId> leaves = partition.leavesOf(graph, id);
   kernel.inputs.assign(leaves.begin(), leaves.end());
   kernel.outputs = {id};
-  int64_t elements = node.shape.elementCount(), size = tileSize(elements);
+  int64_t elements = (isInPlace ? graph.operand(node, 1) : node).shape.elementCount(), size = tileSize(elements);
   if (chip.vendor != Vendor::Host)
     size = std::min(size, gpuInstanceElements);
   kernel.blocks = (elements + size - 1) / size;
@@ -91,7 +103,7 @@ StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step
   Value block = triton::GetProgramIdOp::create(w.b, triton::ProgramDim::X);
   Value first = w.mul(w.extend(block, 64), w.i64(size)), index = w.add(w.range(size), first);
   Value mask = elements % size ? w.less(index, w.i64(elements)) : Value();
-  writeTile(w, graph, expression, id, arguments[kernel.inputs.size()], index, mask);
+  (isInPlace ? writeUpdate : writeTile)(w, graph, expression, id, arguments[kernel.inputs.size()], index, mask);
   CompileOptions options;
   options.chip = &chip;
   options.exactMath = true;

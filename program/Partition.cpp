@@ -2,6 +2,7 @@
 // Decides by cost what is stored, and groups what can be computed in one step.
 #include "program/Partition.h"
 #include "program/Expression.h"
+#include "program/Loops.h"
 #include "program/Rows.h"
 #include <algorithm>
 #include <functional>
@@ -200,7 +201,7 @@ private:
   }
 
   void fuse(NodeId id) {
-    Step step{Step::Kind::Collective, id, {}, {}, true, 0, {}, {}, -1, {}};
+    Step step{Step::Kind::Collective, id, {}, {}, true, 0, {}, {}, -1, {}, -1};
     if (options.fuseCollectives)
       addMatmul(step);
     if (step.matmul > id) {
@@ -361,7 +362,7 @@ private:
         made = with;
     }
     addRowsBehind(id, id, *shape, made);
-    Step step{Step::Kind::Kernel, id, {}, {}, true, 0, {}, {}, -1, {}};
+    Step step{Step::Kind::Kernel, id, {}, {}, true, 0, {}, {}, -1, {}, -1};
     setRows(step, made, *shape);
     rowSteps[id] = step;
   }
@@ -387,6 +388,15 @@ private:
     }
   }
 
+  NodeId inPlaceOf(NodeId id) const {
+    NodeId parameter = options.isLoopBody ? updatedParameter(graph, id, result.stored) : -1;
+    if (parameter < 0)
+      return -1;
+    std::set<NodeId> readers = readersOf(parameter);
+    bool isLast = std::ranges::all_of(readers, [&](NodeId reader) { return reader == id || placeOf(reader) < id; });
+    return isLast ? parameter : -1;
+  }
+
   void addStep(NodeId id) {
     const Node &node = graph[id];
     if (auto found = collectives.find(id); found != collectives.end())
@@ -394,9 +404,9 @@ private:
     else if (auto rows = rowSteps.find(id); rows != rowSteps.end())
       result.steps.push_back(rows->second);
     else if (node.opcode() == Opcode::While && node.loopFirst == id)
-      result.steps.push_back({Step::Kind::Loop, id, {}, {}, true, 0, {}, {}, -1, {}});
+      result.steps.push_back({Step::Kind::Loop, id, {}, {}, true, 0, {}, {}, -1, {}, -1});
     else if (isPlainKernel(id) && !movedTo.count(id))
-      result.steps.push_back({Step::Kind::Kernel, id, {}, {}, true, 0, {}, {}, -1, {}});
+      result.steps.push_back({Step::Kind::Kernel, id, {}, {}, true, 0, {}, {}, -1, {}, inPlaceOf(id)});
   }
 
   const Graph &graph;

@@ -28,6 +28,8 @@ struct Step {
   /// A dot that the collective's kernel computes tile by tile: its operand, or the only reader of what it gathers.
   NodeId matmul = -1;
   std::string apart; ///< of a collective beside a dot: why the two are two kernels
+  /// The parameter of a loop's body in whose memory the kernel makes a dynamic-update-slice: it writes the update only.
+  NodeId inPlace = -1;
 };
 
 struct Partition {
@@ -39,6 +41,7 @@ struct Partition {
 };
 
 struct PartitionOptions {
+  bool isLoopBody = false;     ///< parameters and results are arrays that a loop carries
   bool fuseCollectives = true; ///< off: collectives read and write buffers only
   int64_t leastColumns = 32;   ///< shorter rows are not reduced as tiles
   /// Whether what is made of a collective's rows is computed in its kernel; null: wherever it can be.

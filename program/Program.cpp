@@ -19,6 +19,10 @@ struct Program::Implementation : Executable {
   std::vector<size_t> launched; ///< by device, since the last run began
 
   uint64_t address(const CompiledGraph &compiled, size_t device, NodeId id) const {
+    if (auto updated = compiled.updated.find(id); updated != compiled.updated.end())
+      id = updated->second;
+    if (auto parameter = compiled.parameters.find(id); parameter != compiled.parameters.end())
+      return address(*compiled.outer, device, parameter->second);
     return compiled.buffers[device].at(id).address();
   }
 
@@ -121,61 +125,81 @@ struct Program::Implementation : Executable {
       std::rethrow_exception(first);
   }
 
-  /// Whether anything reads a parameter: a loop's arrays are copied only to those who do.
-  static bool isRead(const Graph &graph, NodeId parameter) {
-    return !graph[parameter].users.empty() ||
-           std::find(graph.results.begin(), graph.results.end(), parameter) != graph.results.end();
+  void checkTime(const Node &loop, std::chrono::steady_clock::time_point start, int64_t trips) const {
+    double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (options.limitSeconds > 0 && seconds > options.limitSeconds)
+      throw environmentError(fmt::format("{}loop `{}` ran for {:.3g} s and {} trips; the limit is {} s",
+                                         locationPrefix(module, loop.instruction), loop.instruction.name, seconds,
+                                         trips, options.limitSeconds),
+                             {"give `--timeout` more seconds, or look at the loop's condition"});
   }
 
+  /// Leaves in `running` the devices whose loop goes on; whether there are any.
+  bool goesOn(CompiledStep &step, std::vector<bool> &running) {
+    const Graph &condition = *step.condition->graph;
+    runGraph(*step.condition, running);
+    std::vector<uint8_t> goesOn(devices.size(), 0);
+    for (size_t device = 0; device < devices.size(); ++device)
+      if (running[device])
+        streams[device]->copyToHost(&goesOn[device], address(*step.condition, device, condition.results[0]), 1);
+    synchronize();
+    bool any = false;
+    for (size_t device = 0; device < devices.size(); ++device) {
+      running[device] = running[device] && goesOn[device];
+      any |= running[device];
+    }
+    return any;
+  }
+
+  // A result that nothing else is changes places with the array. What the array was is overwritten in the next trip.
+  void takeResults(CompiledGraph &outer, CompiledStep &step, size_t device) {
+    const Node &node = (*outer.graph)[step.step.node];
+    CompiledGraph &body = *step.body;
+    const std::vector<NodeId> &results = body.graph->results;
+    auto arrayOf = [&](size_t i) { return NodeId(size_t(node.loopFirst) + i); };
+    auto bytes = [&](size_t i) { return bytesOf((*outer.graph)[arrayOf(i)].shape); };
+    for (const auto &[i, copy] : body.exchanged[device])
+      copyArray(copy.address(), address(body, device, results[i]), bytes(i), device);
+    std::vector<size_t> changePlaces;
+    for (size_t i = 0; i < results.size(); ++i) {
+      auto copy = body.exchanged[device].find(i);
+      bool isOwn = body.buffers[device].contains(results[i]) &&
+                   (*body.graph)[results[i]].opcode() != hlo::Opcode::Constant &&
+                   std::count(results.begin(), results.end(), results[i]) == 1;
+      if (isOwn && !body.hasCollectives)
+        changePlaces.push_back(i);
+      else
+        copyArray(address(outer, device, arrayOf(i)),
+                  copy != body.exchanged[device].end() ? copy->second.address() : address(body, device, results[i]),
+                  bytes(i), device);
+    }
+    for (size_t i : changePlaces)
+      std::swap(outer.buffers[device].at(arrayOf(i)), body.buffers[device].at(results[i]));
+  }
+
+  // The condition and the body read the loop's arrays where they are.
   void runLoop(CompiledGraph &outer, CompiledStep &step, const std::vector<bool> &active) {
+    constexpr int64_t tripsInFlight = 256; // of those that are counted
     const Graph &source = *outer.graph;
     const Node &node = source[step.step.node];
-    const Graph &body = *step.body->graph, &condition = *step.condition->graph;
-    size_t arrays = node.operands.size();
-    auto resultOf = [&](size_t i) { return NodeId(size_t(node.loopFirst) + i); };
     for (size_t device = 0; device < devices.size(); ++device)
-      for (size_t i = 0; active[device] && i < arrays; ++i)
-        copyArray(address(outer, device, resultOf(i)), address(outer, device, node.operands[i]),
-                  bytesOf(source[resultOf(i)].shape), device);
+      for (size_t i = 0; active[device] && i < node.operands.size(); ++i) {
+        NodeId array = NodeId(size_t(node.loopFirst) + i);
+        copyArray(address(outer, device, array), address(outer, device, node.operands[i]), bytesOf(source[array].shape),
+                  device);
+      }
     std::vector<bool> running = active;
     auto start = std::chrono::steady_clock::now();
     for (int64_t trips = 0;; ++trips) {
-      double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      if (options.limitSeconds > 0 && seconds > options.limitSeconds)
-        throw environmentError(fmt::format("{}loop `{}` ran for {:.3g} s and {} trips; the limit is {} s",
-                                           locationPrefix(module, node.instruction), node.instruction.name, seconds,
-                                           trips, options.limitSeconds),
-                               {"give `--timeout` more seconds, or look at the loop's condition"});
-      // The condition and the body read the loop's arrays as their parameters.
-      for (size_t device = 0; device < devices.size(); ++device)
-        for (size_t i = 0; running[device] && i < arrays; ++i)
-          if (isRead(condition, condition.parameters[i]))
-            copyArray(address(*step.condition, device, condition.parameters[i]), address(outer, device, resultOf(i)),
-                      bytesOf(source[resultOf(i)].shape), device);
-      runGraph(*step.condition, running);
-      std::vector<uint8_t> goesOn(devices.size(), 0);
+      if (step.trips && trips && trips % tripsInFlight == 0)
+        synchronize();
+      checkTime(node, start, trips);
+      if (step.trips ? trips >= *step.trips : !goesOn(step, running))
+        return;
+      runGraph(*step.body, running);
       for (size_t device = 0; device < devices.size(); ++device)
         if (running[device])
-          streams[device]->copyToHost(&goesOn[device], address(*step.condition, device, condition.results[0]), 1);
-      synchronize();
-      bool any = false;
-      for (size_t device = 0; device < devices.size(); ++device) {
-        running[device] = running[device] && goesOn[device];
-        any |= running[device];
-      }
-      if (!any)
-        return;
-      for (size_t device = 0; device < devices.size(); ++device)
-        for (size_t i = 0; running[device] && i < arrays; ++i)
-          if (isRead(body, body.parameters[i]))
-            copyArray(address(*step.body, device, body.parameters[i]), address(outer, device, resultOf(i)),
-                      bytesOf(source[resultOf(i)].shape), device);
-      runGraph(*step.body, running);
-      // The body's results lie in its own buffers, never in the loop's: any permutation is a plain copy.
-      for (size_t device = 0; device < devices.size(); ++device)
-        for (size_t i = 0; running[device] && i < arrays; ++i)
-          copyArray(address(outer, device, resultOf(i)), address(*step.body, device, body.results[i]),
-                    bytesOf(source[resultOf(i)].shape), device);
+          takeResults(outer, step, device);
     }
   }
 

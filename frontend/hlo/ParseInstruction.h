@@ -133,10 +133,21 @@ private:
     bool isForward;
   };
   ComplexParts rootsOfUnity(const RootsOfUnity &roots, Location location);
-  /// A scatter compares each element with where each update goes.
+  /// A scatter compares each element with where each update goes, or is a loop over the windows.
   Binding finishScatter(Definition &definition, const Instruction &scatter);
+  struct ScatteredWindows {
+    int64_t count = 1;
+    std::vector<int> starts; ///< s64 [count] for each dimension of the operand, -1 where it is 0
+    int inside = -1;         ///< pred [count], -1 where all are
+  };
+  ScatteredWindows placesOf(const Instruction &scatter, const std::vector<int64_t> &sizes, Location location);
   /// s64 [windows, elements of a window]: the element of the operand, or -1 for windows that are not inside.
-  int targetsOf(const Instruction &scatter, const std::vector<int64_t> &windowSizes, Location location);
+  int targetsOf(const ScatteredWindows &windows, const Shape &into, const std::vector<int64_t> &windowSizes,
+                Location location);
+  /// `targets` and `updates` are [elements of all updates].
+  int scatterByPairs(const Instruction &scatter, int targets, int updates, bool replaces, Location location);
+  int scatterInLoop(const Instruction &scatter, const ScatteredWindows &windows,
+                    const std::vector<int64_t> &windowSizes, int updates, Location location);
   /// The sizes of a scatter's windows; fails where the gather of them has no such updates.
   std::vector<int64_t> windowsOf(const Instruction &scatter, Location location);
   /// [elements of all updates], in the order of their targets.
