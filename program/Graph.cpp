@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Flattens calls, fusions and tuples, with a bound on the size that repeated calls may reach.
 #include "program/Graph.h"
+#include "program/LongReductions.h"
 #include "program/QuantisedSum.h"
 #include "program/Types.h"
 #include "support/Error.h"
@@ -195,6 +196,13 @@ private:
       return {reinterpreted(instruction, leaves[0]), {}};
     if (inlining.quantised && canQuantise(module, instruction))
       return quantised(instruction, leaves);
+    if (instruction.opcode == Opcode::Reduce && !instruction.shape.isTuple()) {
+      auto addNode = [this](const hlo::Instruction &made, const hlo::Shape &of, std::vector<NodeId> from) {
+        return add(made, of, std::move(from));
+      };
+      const hlo::Shape from = graph[leaves[0]].shape;
+      return {addReduction(module, instruction, instruction.shape, from, leaves, addNode), {}};
+    }
     if (!instruction.shape.isTuple())
       return {add(instruction, instruction.shape, leaves), {}};
     if (instruction.opcode == Opcode::AllToAll)

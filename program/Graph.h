@@ -3,6 +3,7 @@
 // one each. What remains are nodes with one array each, in an order in which operands come first.
 #pragma once
 #include "frontend/hlo/Hlo.h"
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -11,6 +12,9 @@ namespace heddle::program {
 using NodeId = int;
 struct Graph;
 struct SumRegions;
+
+/// Adds nodes to a graph.
+using AddNode = std::function<NodeId(const hlo::Instruction &, const hlo::Shape &, std::vector<NodeId>)>;
 
 /// The two computations of a `while`. Their parameters are the loop's arrays in order; the condition has one result.
 struct Loop {

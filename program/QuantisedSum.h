@@ -3,7 +3,6 @@
 // not that of the all-reduce; its error has a bound (docs/modules.md).
 #pragma once
 #include "program/Graph.h"
-#include <functional>
 
 namespace heddle::program {
 
@@ -20,9 +19,6 @@ bool canQuantise(const hlo::Module &module, const hlo::Instruction &instruction)
 
 /// Of one that is quantised: whether its ranks exchange parts by an all-to-all before the all-gather.
 bool exchangesParts(const hlo::Module &module, const hlo::Instruction &allReduce);
-
-/// Adds nodes to a graph.
-using AddNode = std::function<NodeId(const hlo::Instruction &, const hlo::Shape &, std::vector<NodeId>)>;
 
 /// In place of the all-reduce of `operand`, whose shape is `shape`: the node of the sum. Two ranks gather the quantised
 /// data of both; more exchange parts, and gather the sums, which are quantised again.
