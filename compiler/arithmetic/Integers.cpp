@@ -19,6 +19,11 @@ static bool isRemainderOp(Operation *op) {
 }
 
 // x / 0 is all ones, x % 0 is x, and the smallest integer by -1 wraps; a hardware division would trap.
+/// Whether a dividend is no lowest number of its type, whose quotient by -1 does not fit.
+static bool fitsNarrower(Value a) {
+  return a.getDefiningOp<arith::ExtSIOp>() || a.getDefiningOp<arith::ExtUIOp>();
+}
+
 Value Numbers::divide(Operation *op, Value a, Value d) {
   bool isRemainder = isRemainderOp(op);
   Type type = getElementTypeOrSelf(a.getType());
@@ -31,7 +36,7 @@ Value Numbers::divide(Operation *op, Value a, Value d) {
   auto equal = [&](Value x, Value y) -> Value { return arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, x, y); };
   // The divisor that is really divided by does not depend on the dividend, so that one that all threads share stays so.
   Value isZero = equal(d, value(0)), isMinusOne, isOdd = isZero;
-  if (isSignedOp(op) && bits > 1) {
+  if (isSignedOp(op) && bits > 1 && !fitsNarrower(a)) {
     isMinusOne = equal(d, value(-1));
     isOdd = arith::OrIOp::create(b, loc, isZero, isMinusOne);
   }

@@ -87,6 +87,18 @@ private:
   llvm::LLVMContext &context;
 };
 
+/// What divides 64-bit numbers that fit fewer bits, as offsets often do, is made to divide these.
+constexpr const char *narrowDivisions = ",function(correlated-propagation,instcombine<no-verify-fixpoint>)";
+
+bool dividesWide(const llvm::Module &module) {
+  return llvm::any_of(module, [](const llvm::Function &function) {
+    return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &instruction) {
+      return instruction.isIntDivRem() && instruction.getType()->isIntegerTy(64) &&
+             !llvm::isa<llvm::Constant>(instruction.getOperand(1));
+    });
+  });
+}
+
 std::string pipelineOf(int level) {
   return level == 0 ? "" : level == 3 ? "default<O3>" : shortPipeline;
 }
@@ -264,6 +276,8 @@ void CodeGenerator::prepare(llvm::Module &module) const {
 
 void CodeGenerator::optimize(llvm::Module &module, const std::string &passes) const {
   std::string pipeline = passes.empty() ? pipelineOf(key.level) : passes;
+  if (pipeline == shortPipeline && dividesWide(module))
+    pipeline += narrowDivisions;
   if (passes.empty() && key.level > 0 && key.triple == amdTriple)
     pipeline += ",amdgpu-attributor"; // which of a wave's inputs a kernel has no use for
   if (pipeline.empty())

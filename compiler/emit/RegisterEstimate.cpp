@@ -54,8 +54,15 @@ bool isGroupMatmul(const Instruction &instruction) {
 /// accumulators below n + 26 registers (ptxas 12.8: "Insufficient registers").
 constexpr unsigned reservedForGroups = 26;
 
+/// For 64-bit divisions, each a sequence of some 70 instructions, of which ptxas 12.8 has several at a time.
+constexpr unsigned reservedForDivisions = 64;
+
+bool isWideDivision(const Instruction &instruction) {
+  return instruction.isIntDivRem() && instruction.getType()->isIntegerTy(64);
+}
+
 unsigned reservedFor(const Instruction &instruction) {
-  return isGroupMatmul(instruction) ? reservedForGroups : 0;
+  return isGroupMatmul(instruction) ? reservedForGroups : isWideDivision(instruction) ? reservedForDivisions : 0;
 }
 
 class Estimate {

@@ -5,6 +5,7 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -121,6 +122,23 @@ Value NvptxTarget::barrierOr(Builder &b, Value bit, int) const {
 static Value shuffle(ImplicitLocOpBuilder &b, NVVM::ShflKind kind, Value value, Value lane) {
   auto constant = [&](int64_t number) -> Value { return arith::ConstantIntOp::create(b, number, 32); };
   return NVVM::ShflOp::create(b, b.getI32Type(), constant(-1), value, lane, constant(31), kind, UnitAttr());
+}
+
+Value NvptxTarget::combineWarp(Builder &b, Operation *combine, Value value) const {
+  using Kind = NVVM::ReduxKind;
+  auto kind = llvm::TypeSwitch<Operation *, std::optional<Kind>>(combine)
+                  .Case([](arith::AddIOp) { return Kind::ADD; })
+                  .Case([](arith::AndIOp) { return Kind::AND; })
+                  .Case([](arith::OrIOp) { return Kind::OR; })
+                  .Case([](arith::XOrIOp) { return Kind::XOR; })
+                  .Case([](arith::MaxSIOp) { return Kind::MAX; })
+                  .Case([](arith::MinSIOp) { return Kind::MIN; })
+                  .Case([](arith::MaxUIOp) { return Kind::UMAX; })
+                  .Case([](arith::MinUIOp) { return Kind::UMIN; })
+                  .Default([](Operation *) { return std::nullopt; });
+  if (!kind)
+    return {};
+  return NVVM::ReduxOp::create(b, value.getType(), value, *kind, i32(b, -1));
 }
 
 Value NvptxTarget::shuffleXor(Builder &b, Value value, int mask) const {

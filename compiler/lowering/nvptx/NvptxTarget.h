@@ -50,6 +50,7 @@ public:
   mlir::Value namedBarrierOr(Builder &b, mlir::Value bit, int64_t number, int64_t threads) const override;
   void limitRegisters(mlir::LLVM::LLVMFuncOp kernel, int64_t registers) const override;
   void takeRegisters(Builder &b, int64_t registers, bool more) const override;
+  mlir::Value combineWarp(Builder &b, mlir::Operation *combine, mlir::Value value) const override;
   mlir::Value shuffleXor(Builder &b, mlir::Value value, int mask) const override;
   mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const override;
   mlir::Value atomicUpdate(Builder &b, triton::RMWOp kind, mlir::Value pointer, mlir::Value value,

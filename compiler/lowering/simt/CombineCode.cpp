@@ -25,35 +25,41 @@ ThreadCode::Values CombineCode::fold(Region &region, SmallVector<Values> parts) 
   return parts.front();
 }
 
-/// The one operation that the region has for two numbers, if pairs may have it as well; null for another region.
-static Operation *onlyPaired(Region &region) {
+Operation *CombineCode::onlyOperation(Region &region) {
   Block &body = region.front();
   Operation &first = body.front();
-  bool isOne =
-      isa<arith::AddFOp, arith::MulFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(first) &&
-      first.getNextNode() == body.getTerminator() && body.getNumArguments() == 2 &&
-      body.getTerminator()->getOperands() == first.getResults() && first.getOperand(0) != first.getOperand(1) &&
-      llvm::all_of(first.getOperands(),
-                   [&](Value operand) { return llvm::is_contained(body.getArguments(), operand); });
+  bool isOne = first.getNextNode() == body.getTerminator() && body.getNumArguments() == 2 &&
+               first.getNumOperands() == 2 && body.getTerminator()->getOperands() == first.getResults() &&
+               first.getOperand(0) != first.getOperand(1) && llvm::all_of(first.getOperands(), [&](Value operand) {
+                 return llvm::is_contained(body.getArguments(), operand);
+               });
   return isOne ? &first : nullptr;
 }
 
+/// The same, if pairs may have it as well.
+static Operation *paired(Operation *only) {
+  bool hasPairs =
+      isa_and_nonnull<arith::AddFOp, arith::MulFOp, arith::MaxSIOp, arith::MinSIOp, arith::MaxUIOp, arith::MinUIOp>(
+          only);
+  return hasPairs ? only : nullptr;
+}
+
 bool CombineCode::foldsPairs(Region &region) {
-  Operation *paired = onlyPaired(region);
-  Type type = paired ? paired->getResult(0).getType() : Type();
-  return paired && (type.isF32() || type.isInteger(16)) && target.computesPairs(type);
+  Operation *operation = paired(onlyOperation(region));
+  Type type = operation ? operation->getResult(0).getType() : Type();
+  return operation && (type.isF32() || type.isInteger(16)) && target.computesPairs(type);
 }
 
 std::pair<ThreadCode::Values, ThreadCode::Values> CombineCode::foldPairs(Region &region, ArrayRef<Values> even,
                                                                          ArrayRef<Values> odd) {
-  Operation *paired = onlyPaired(region);
+  Operation *operation = paired(onlyOperation(region));
   SmallVector<Value> vectors;
   for (auto [first, second] : llvm::zip_equal(even, odd))
     vectors.push_back(joined(b, {first.front(), second.front()}));
   while (vectors.size() > 1) {
     SmallVector<Value> next;
     for (size_t i = 0; i + 1 < vectors.size(); i += 2) {
-      Operation *made = b.clone(*paired);
+      Operation *made = b.clone(*operation);
       made->setOperands({vectors[i], vectors[i + 1]});
       made->getResult(0).setType(vectors[i].getType());
       next.push_back(made->getResult(0));

@@ -161,6 +161,9 @@ public:
   }
   /// The value (i32) of the warp's last lane, in all lanes.
   virtual mlir::Value fromLastLane(Builder &b, mlir::Value value) const { return {}; }
+  /// The values (i32) of all lanes of the warp combined by an operation of `arith`, in all lanes; null where the chip
+  /// has no instruction for it.
+  virtual mlir::Value combineWarp(Builder &b, mlir::Operation *combine, mlir::Value value) const { return {}; }
   /// The value (i32) of lane `lane` (i32, of the same warp).
   virtual mlir::Value shuffleFrom(Builder &b, mlir::Value value, mlir::Value lane) const = 0;
 

@@ -41,6 +41,9 @@ private:
   /// The same for the last two bits of the number of a lane of 64, when lanes of each row of 16 have the same parts;
   /// false, and nothing is done, where the target has no way for that.
   bool combineRows(Region &region, KeptParts &kept);
+  /// The same for all lanes of a warp of 32, by one instruction for each element; false, and nothing is done, where the
+  /// target has none.
+  bool combineWarp(Region &region, KeptParts &kept);
   /// Each lane has all elements again.
   void unshare(KeptParts &kept);
   Value laneBit(int bit); ///< i1
@@ -79,6 +82,8 @@ static bool isWord(Value value) {
 // the other one away and has half the work from there on.
 void Reductions::combineLanes(Region &region, KeptParts &kept, ArrayRef<int> bits, size_t shared) {
   size_t operands = kept.parts.front().size();
+  if (shared == 0 && bits.size() == 5 && target.lanesPerWarp() == 32 && combineWarp(region, kept))
+    return;
   bool isWholeWarp = shared == 0 && bits.size() == 6; // of 64 lanes
   for (auto [step, bit] : llvm::enumerate(bits)) {
     if (isWholeWarp && step == 4 && combineRows(region, kept))
@@ -127,6 +132,19 @@ bool Reductions::combineRows(Region &region, KeptParts &kept) {
   for (Values &part : kept.parts)
     for (Value &value : part)
       value = fromLastLane(value);
+  return true;
+}
+
+bool Reductions::combineWarp(Region &region, KeptParts &kept) {
+  Operation *combine = onlyOperation(region);
+  if (!combine || !combine->getResult(0).getType().isInteger(32))
+    return false;
+  for (Values &part : kept.parts) {
+    Value all = target.combineWarp(b, combine, part.front());
+    if (!all)
+      return false;
+    part = {all};
+  }
   return true;
 }
 
