@@ -79,7 +79,7 @@ private:
   int selectedOf(const Instruction &selection, int select, std::vector<WindowDimension> &window, Location location);
   /// A convolution is a gather of the windows and a dot.
   Binding finishConvolution(Definition &definition, const Instruction &convolution);
-  /// A sort is a gather in the order of ranks, which are counted.
+  /// A sort is a gather in the order of the elements.
   Binding finishSort(Definition &definition, const Instruction &sort);
   Binding finishTop(Definition &definition, const Instruction &top);
   Binding finishMap(Definition &definition, const Instruction &map);
@@ -168,9 +168,8 @@ private:
   int contract(int left, int64_t leftDimension, int right, int64_t rightDimension, Location location);
   /// Along the last dimension of a pred, s64.
   int countTrue(int value, Location location);
-  /// Of values [batch, n, n], whether j comes before i: s32 [batch, n], for each rank its index. Equal ones keep their
-  /// order.
-  int orderOf(int before, int after, Location location);
+  struct SortOrder; // SortOrder.h
+  /// Of [batch..., n] the elements of these numbers, s32 [batch..., any...].
   int take(int value, int order, Location location);
   /// Of arrays of one shape, pred; fails unless the computation takes as many scalars and makes a pred.
   int compareBy(const Computation &region, const std::vector<int> &arguments, std::string_view opcode,

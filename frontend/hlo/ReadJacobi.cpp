@@ -3,6 +3,7 @@
 // at once; a sweep of n - 1 rounds, or n where n is odd, takes every pair once. In a round each column has a partner,
 // so that a rotation of all pairs is one gather of columns and one sum.
 #include "frontend/hlo/Matrices.h"
+#include "frontend/hlo/SortOrder.h"
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -160,10 +161,10 @@ std::vector<int> InstructionParser::Matrices::sweep(std::vector<int> state, int6
 
 /// s32 [batch, n]: the order of values [batch, n].
 int InstructionParser::Matrices::orderOf(int values, CompareDirection direction) {
-  std::vector<int64_t> sizes = sizesOf(values);
-  sizes.push_back(sizes[1]);
-  int here = parser.broadcast(values, {0, 1}, sizes, at), other = parser.broadcast(values, {0, 2}, sizes, at);
-  return parser.orderOf(compare(other, direction, here), compare(here, direction, other), at);
+  auto comesBefore = [&](InstructionParser &inner, const std::vector<int> &left, const std::vector<int> &right) {
+    return inner.compare(left[0], direction, right[0], at);
+  };
+  return SortOrder{parser, at, {values}, comesBefore}.first(sizesOf(values)[1]);
 }
 
 std::vector<int> InstructionParser::Matrices::eigenvectors(int matrix) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sort and topk are read as a gather in the order of ranks, so that nothing after the parser knows them.
-#include "frontend/hlo/ParseInstruction.h"
+// sort and topk are read as a gather in the order of the elements, so that nothing after the parser knows them. Short
+// rows are ordered by ranks, which are counted; long ones by a network of comparisons (ReadNetwork.cpp).
+#include "frontend/hlo/SortOrder.h"
+#include <algorithm>
 #include <fmt/format.h>
 #include <utility>
 
@@ -16,31 +18,21 @@ int InstructionParser::broadcast(int value, const std::vector<int64_t> &dimensio
   return append(std::move(instruction), location, &shape);
 }
 
-int InstructionParser::orderOf(int before, int after, Location location) {
-  std::vector<int64_t> sizes = shapeOf(before).dimensions;
-  int earlier = compare(iota(sizes, 2, location), CompareDirection::Less, iota(sizes, 1, location), location);
-  int equalAndEarlier = apply(Opcode::And, {apply(Opcode::Not, {after}, location), earlier}, location);
-  int first = apply(Opcode::Or, {before, equalAndEarlier}, location);
-  int numbers = iota({sizes[1]}, 0, location);
-  int ones = convert(compare(numbers, CompareDirection::Equal, numbers, location), DType::S32, location);
-  int ranks = contract(convert(first, DType::S32, location), 2, ones, 0, location);
-  int ofRank =
-      compare(broadcast(ranks, {0, 1}, sizes, location), CompareDirection::Equal, iota(sizes, 2, location), location);
-  return contract(convert(ofRank, DType::S32, location), 1, numbers, 0, location);
-}
-
 int InstructionParser::take(int value, int order, Location location) {
   std::vector<int64_t> sizes = shapeOf(order).dimensions;
-  sizes.push_back(1);
+  int64_t last = shapeOf(value).rank() - 1;
   Instruction gather;
   gather.opcode = Opcode::Gather;
+  gather.gather.collapsed = {last};
+  gather.gather.startIndexMap = {last};
+  for (int64_t i = 0; i < last; ++i) {
+    gather.gather.operandBatch.push_back(i);
+    gather.gather.indicesBatch.push_back(i);
+  }
+  gather.gather.indexVectorDim = int64_t(sizes.size());
+  gather.gather.sliceSizes.assign(size_t(last) + 1, 1);
+  sizes.push_back(1);
   gather.operands = {value, reshape(order, sizes, location)};
-  gather.gather.collapsed = {1};
-  gather.gather.operandBatch = {0};
-  gather.gather.indicesBatch = {0};
-  gather.gather.startIndexMap = {1};
-  gather.gather.indexVectorDim = 2;
-  gather.gather.sliceSizes = {1, 1};
   return append(std::move(gather), location);
 }
 
@@ -72,21 +64,70 @@ int InstructionParser::fromRows(int value, const Shape &shape, int64_t dimension
   return append(std::move(transpose), location);
 }
 
+//===-- Orders ---------------------------------------------------------------------------------------------------===//
+
+// Of values [batch, n, n] whether j comes before i, and after it; the rank is the number of those before.
+int InstructionParser::SortOrder::byRanks() {
+  std::vector<int> here, other;
+  for (int key : keys) {
+    std::vector<int64_t> sizes = parser.shapeOf(key).dimensions;
+    sizes.push_back(sizes[1]);
+    here.push_back(parser.broadcast(key, {0, 1}, sizes, at));
+    other.push_back(parser.broadcast(key, {0, 2}, sizes, at));
+  }
+  int before = comesBefore(parser, other, here), after = comesBefore(parser, here, other);
+  std::vector<int64_t> sizes = parser.shapeOf(before).dimensions;
+  int earlier = parser.compare(parser.iota(sizes, 2, at), CompareDirection::Less, parser.iota(sizes, 1, at), at);
+  int equalAndEarlier = parser.apply(Opcode::And, {parser.apply(Opcode::Not, {after}, at), earlier}, at);
+  int first = parser.apply(Opcode::Or, {before, equalAndEarlier}, at);
+  int numbers = parser.iota({sizes[1]}, 0, at);
+  int ones = parser.convert(parser.compare(numbers, CompareDirection::Equal, numbers, at), DType::S32, at);
+  int ranks = parser.contract(parser.convert(first, DType::S32, at), 2, ones, 0, at);
+  int ofRank = parser.compare(parser.broadcast(ranks, {0, 1}, sizes, at), CompareDirection::Equal,
+                              parser.iota(sizes, 2, at), at);
+  return parser.contract(parser.convert(ofRank, DType::S32, at), 1, numbers, 0, at);
+}
+
+int InstructionParser::SortOrder::first(int64_t count) {
+  std::vector<int64_t> sizes = parser.shapeOf(keys[0]).dimensions;
+  bool isShort = sizes[1] <= mostOfRanks || __int128(sizes[0]) * sizes[1] * sizes[1] <= mostPairs;
+  int order = isShort ? byRanks() : byNetwork(count);
+  if (count == parser.shapeOf(order).dimensions[1])
+    return order;
+  Instruction slice;
+  slice.opcode = Opcode::Slice;
+  slice.operands = {order};
+  slice.slice = {{0, 0}, {sizes[0], count}, {1, 1}};
+  return parser.append(std::move(slice), at);
+}
+
 namespace {
 
-/// Every pair of elements is compared.
+/// The numbers of elements are s32.
 void checkSorted(const Shape &shape, int64_t dimension) {
-  constexpr __int128 mostPairs = __int128(1) << 28;
   if (dimension < 0 || dimension >= shape.rank())
     throw inputError(fmt::format("dimension {} is out of range for rank {}", dimension, shape.rank()));
   int64_t size = shape.dimensions[size_t(dimension)];
-  if (size == 0 || __int128(shape.elementCount()) * size > mostPairs)
-    throw inputError(
-        fmt::format("{} is sorted along {} elements; every pair is compared, and at most {} pairs are read",
-                    formatShapePlain(shape), size, int64_t(mostPairs)));
+  if (size > INT32_MAX)
+    throw inputError(fmt::format("{} is sorted along {} elements, and at most {} are read", formatShapePlain(shape),
+                                 size, INT32_MAX));
+}
+
+/// Which operands of a sort its computation reads; all where it reads none.
+std::vector<bool> areKeys(const Computation &region, size_t count) {
+  auto isRead = [&](size_t number) {
+    return number < region.parameters.size() &&
+           (!region.parameter(number).users.empty() || region.root == region.parameters[number]);
+  };
+  std::vector<bool> keys;
+  for (size_t i = 0; i < count; ++i)
+    keys.push_back(isRead(2 * i) || isRead(2 * i + 1));
+  return std::ranges::find(keys, true) == keys.end() ? std::vector<bool>(count, true) : keys;
 }
 
 } // namespace
+
+//===-- The operations -------------------------------------------------------------------------------------------===//
 
 int InstructionParser::compareBy(const Computation &region, const std::vector<int> &arguments, std::string_view opcode,
                                  Location location) {
@@ -109,26 +150,37 @@ InstructionParser::Binding InstructionParser::finishSort(Definition &definition,
   Shape shape = shapeOf(sort.operands[0]);
   located(location, [&] { checkSorted(shape, dimension); });
   const Computation region = context.module.computation(sort.calledComputation);
-  std::vector<int> rows, forward, backward;
+  std::vector<bool> isKey = areKeys(region, count);
+  std::vector<int> rows, keys;
   for (size_t i = 0; i < count; ++i) {
     if (!shapeOf(sort.operands[i]).sameDimensionsAs(shape))
       cursor.fail(location, fmt::format("'sort' takes arrays of the same dimensions, got {} and {}",
                                         formatShapePlain(shape), formatShapePlain(shapeOf(sort.operands[i]))));
     rows.push_back(toRows(sort.operands[i], dimension, location));
-    std::vector<int64_t> sizes = shapeOf(rows.back()).dimensions;
-    sizes.push_back(sizes[1]);
-    int here = broadcast(rows.back(), {0, 1}, sizes, location), other = broadcast(rows.back(), {0, 2}, sizes, location);
-    for (int value : {other, here})
-      forward.push_back(value);
-    for (int value : {here, other})
-      backward.push_back(value);
+    if (isKey[i])
+      keys.push_back(rows[i]);
   }
-  int before = compareBy(region, forward, "sort", location), after = compareBy(region, backward, "sort", location);
-  int order = orderOf(before, after, location);
+  auto comesBefore = [&](InstructionParser &parser, const std::vector<int> &left, const std::vector<int> &right) {
+    std::vector<int> arguments;
+    for (size_t i = 0, key = 0; i < count; ++i) {
+      if (isKey[i]) {
+        arguments.insert(arguments.end(), {left[key], right[key]});
+        ++key;
+        continue;
+      }
+      int zero = parser.number(0, shapeOf(rows[i]).type, location);
+      arguments.insert(arguments.end(), 2, parser.broadcast(zero, {}, parser.shapeOf(left[0]).dimensions, location));
+    }
+    return parser.compareBy(region, arguments, "sort", location);
+  };
+  int64_t size = shape.dimensions[size_t(dimension)];
+  bool isEmpty = shape.elementCount() == 0;
+  int order = isEmpty ? -1 : SortOrder{*this, location, keys, comesBefore}.first(size);
   Instruction result;
   result.opcode = count == 1 ? Opcode::Copy : Opcode::Tuple;
-  for (int row : rows)
-    result.operands.push_back(fromRows(take(row, order, location), shape, dimension, location));
+  for (size_t i = 0; i < count; ++i)
+    result.operands.push_back(isEmpty ? sort.operands[i]
+                                      : fromRows(take(rows[i], order, location), shape, dimension, location));
   return finishAs(definition, sort, std::move(result));
 }
 
@@ -143,31 +195,29 @@ InstructionParser::Binding InstructionParser::finishTop(Definition &definition, 
                                       formatShapePlain(shape), count));
   int64_t dimension = shape.rank() - 1;
   located(location, [&] { checkSorted(shape, dimension); });
-  int rows = toRows(top.operands[0], dimension, location);
-  std::vector<int64_t> sizes = shapeOf(rows).dimensions;
-  sizes.push_back(sizes[1]);
-  int here = broadcast(rows, {0, 1}, sizes, location), other = broadcast(rows, {0, 2}, sizes, location);
-  int hereNumber = iota(sizes, 1, location), otherNumber = iota(sizes, 2, location);
-  auto comesBefore = [&](int left, int right, int leftNumber, int rightNumber) {
-    if (comparator.empty())
-      return compare(left, largest ? CompareDirection::Greater : CompareDirection::Less, right, location,
-                     isFloating(shape.type));
-    const Computation region = context.module.computation(comparator[0]);
-    std::vector<int> arguments = {left, right};
-    if (region.parameters.size() == 4) // XLA's optimiser has it compare as a sort with indices does
-      arguments.insert(arguments.end(), {leftNumber, rightNumber});
-    return compareBy(region, arguments, definition.text, location);
-  };
-  int before = comesBefore(other, here, otherNumber, hereNumber),
-      after = comesBefore(here, other, hereNumber, otherNumber);
-  int order = orderOf(before, after, location);
-  Instruction first;
-  first.opcode = Opcode::Slice;
-  first.operands = {order};
-  first.slice = {{0, 0}, {sizes[0], count}, {1, 1}};
-  order = append(std::move(first), location);
   Instruction result;
   result.opcode = Opcode::Tuple;
+  if (shape.elementCount() == 0) {
+    shape.dimensions.back() = count;
+    result.operands = {reshape(top.operands[0], shape.dimensions, location),
+                       iota(shape.dimensions, dimension, location)};
+    return finishAs(definition, top, std::move(result));
+  }
+  int rows = toRows(top.operands[0], dimension, location);
+  std::vector<int> keys = {rows};
+  if (!comparator.empty() && context.module.computation(comparator[0]).parameters.size() == 4)
+    keys.push_back(iota(shapeOf(rows).dimensions, 1, location)); // XLA's optimiser has it compare as a sort does
+  auto comesBefore = [&](InstructionParser &parser, const std::vector<int> &left, const std::vector<int> &right) {
+    if (comparator.empty())
+      return parser.compare(left[0], largest ? CompareDirection::Greater : CompareDirection::Less, right[0], location,
+                            isFloating(shape.type));
+    std::vector<int> arguments;
+    for (size_t i = 0; i < left.size(); ++i)
+      arguments.insert(arguments.end(), {left[i], right[i]});
+    const Computation region = context.module.computation(comparator[0]);
+    return parser.compareBy(region, arguments, definition.text, location);
+  };
+  int order = SortOrder{*this, location, keys, comesBefore}.first(count);
   for (int value : {take(rows, order, location), order})
     result.operands.push_back(fromRows(value, shape, dimension, location));
   return finishAs(definition, top, std::move(result));

@@ -149,7 +149,9 @@ void checkBody(const std::string &body, const std::vector<std::string> &paramete
       "largest { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] maximum(a, b) }\n"
       "both { v = f32[] parameter(0)\n i = s32[] parameter(1)\n w = f32[] parameter(2)\n j = s32[] "
       "parameter(3)\n g = pred[] compare(v, w), direction=GE\n x = f32[] select(g, v, w)\n y = s32[] "
-      "select(g, i, j)\n ROOT t = (f32[], s32[]) tuple(x, y) }\n\nENTRY main {\n";
+      "select(g, i, j)\n ROOT t = (f32[], s32[]) tuple(x, y) }\n"
+      "below { v = f32[] parameter(0)\n w = f32[] parameter(1)\n i = s32[] parameter(2)\n j = s32[] "
+      "parameter(3)\n ROOT g = pred[] compare(v, w), direction=LT }\n\nENTRY main {\n";
   for (size_t i = 0; i < parameters.size(); ++i)
     text += "p" + std::to_string(i) + " = " + parameters[i] + " parameter(" + std::to_string(i) + ")\n";
   check(text + body + "\n}\n", body);
@@ -313,6 +315,14 @@ TEST(Program, Movement) {
   checkBody("ROOT r = f32[4,3]{1,0} bitcast(p0)", {"f32[3,4]{0,1}"});
   checkBody("t = f32[6,2] transpose(p0), dimensions={1,0}\nu = f32[12] reshape(t)\nROOT r = f32[12] add(u, u)",
             {"f32[2,6]"});
+}
+
+TEST(Program, Sorts) {
+  checkBody("t = (f32[3,300], s32[3,300]) sort(p0, p1), dimensions={1}, to_apply=below\nROOT r = s32[3,300] "
+            "get-tuple-element(t), index=1",
+            {"f32[3,300]", "s32[3,300]"});
+  checkBody("t = (f32[2,3], s32[2,3]) topk(p0), k=3, largest=true\nROOT r = s32[2,3] get-tuple-element(t), index=1",
+            {"f32[2,700]"});
 }
 
 TEST(Program, BitcastsToOtherTypes) {

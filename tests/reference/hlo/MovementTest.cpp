@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Movement, contractions, tuples and control, with results worked out by hand.
 #include "tests/reference/hlo/TestSupport.h"
+#include <algorithm>
+#include <cstdint>
+#include <numeric>
 
 using namespace heddle;
 using namespace heddle::hlo;
@@ -335,6 +338,57 @@ TEST(HloMovement, sorts) {
   expectSame(sorted(pairs, values, 1), {0, 2, 3, 1, 0, 3, 2, 1}, "values: equal keys keep their order");
   expectSame(sorted("(f32[2,2], s32[2,2]) topk(p), k=2, largest=true", values, 1), {0, 2, 0, 3}, "topk");
   expectSame(sorted("(f32[2,2], s32[2,2]) topk(p), k=2, largest=false", values, 0), {1, 2, 5, 6}, "the smallest");
+}
+
+TEST(HloMovement, long_rows_are_sorted_by_a_network) {
+  auto sorted = [](const std::string &shape, const std::string &line, const Numbers &values, int number) {
+    std::string text =
+        moduleText(fmt::format("p = f32[{0}] parameter(0)\ni = s32[{0}] iota(), iota_dimension=1\nt = {1}"
+                               "\nROOT r = get-tuple-element(t), index={2}",
+                               shape, line, number));
+    text.insert(text.find("ENTRY"),
+                "up { a = f32[] parameter(0) b = f32[] parameter(1) i = s32[] parameter(2) j = s32[] parameter(3) "
+                "ROOT r = pred[] compare(a, b), direction=LT, type=TOTALORDER }\n");
+    return numbersOf(run(parseModule(text, "t.hlo"), {{values}})[0]);
+  };
+  constexpr size_t count = 300;
+  Numbers values(2 * count), first, numbers;
+  for (size_t i = 0; i < values.size(); ++i)
+    values[i] = i % 23 == 0 ? notANumber : i % 19 == 0 ? -0.0 : double(i * i % 37) - 18;
+  auto comesBefore = [](double a, double b) { // in the total order of those values
+    auto group = [](double x) { return std::isnan(x) ? 2 : x > 0 || (x == 0 && !std::signbit(x)) ? 1 : 0; };
+    return group(a) != group(b) ? group(a) < group(b) : a < b;
+  };
+  for (size_t row = 0; row < 2; ++row) {
+    std::vector<size_t> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    std::sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+      double x = values[row * count + a], y = values[row * count + b];
+      return comesBefore(x, y) || (!comesBefore(y, x) && a < b);
+    });
+    for (size_t number : order) {
+      first.push_back(values[row * count + number]);
+      numbers.push_back(double(number));
+    }
+  }
+  std::string rows = "(f32[2,300], s32[2,300]) sort(p, i), dimensions={1}, to_apply=up";
+  expectSame(sorted("2,300", rows, values, 0), first, "rows");
+  expectSame(sorted("2,300", rows, values, 1), numbers, "equal elements keep their order");
+  Numbers columns(values.size()), expected(values.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    columns[i % count * 2 + i / count] = values[i];
+    expected[i % count * 2 + i / count] = first[i];
+  }
+  expectSame(sorted("300,2", "(f32[300,2], s32[300,2]) sort(p, i), dimensions={0}, to_apply=up", columns, 0), expected,
+             "columns");
+  expectSame(sorted("3,0", "(f32[3,0], s32[3,0]) sort(p, i), dimensions={1}, to_apply=up", {}, 0), {}, "no elements");
+  Numbers longRow(1001);
+  for (size_t i = 0; i < longRow.size(); ++i)
+    longRow[i] = double(i * 7 % 1001 / 2);
+  expectSame(sorted("1,1001", "(f32[1,3], s32[1,3]) topk(p), k=3, largest=true", longRow, 1), {142, 285, 428},
+             "the largest of parts of the row");
+  expectSame(sorted("1,1001", "(f32[1,3], s32[1,3]) topk(p), k=3, largest=false", longRow, 1), {0, 143, 286},
+             "the smallest");
 }
 
 TEST(HloContraction, variadic_reduce_with_any_region) {
