@@ -71,8 +71,11 @@ private:
   Binding finishConditional(Definition &definition, const Instruction &conditional);
   int callOnlyIf(int chosen, const Instruction &call, Location location); ///< zeros otherwise
   int zerosOf(const Shape &shape, Location location);
-  /// A reduce-window is a gather of the windows and a reduce.
+  /// A reduce-window is a gather of the windows and a reduce, or a loop where it is a running reduction.
   Binding finishReduceWindow(Definition &definition, const Instruction &reduction);
+  std::vector<int> reduceWindows(const Instruction &reduction, std::vector<WindowDimension> &window, Location location);
+  struct Running; // Running.h
+  bool combinesEach(const Computation &region, const std::vector<int> &values, const std::vector<int> &initial) const;
   /// A select-and-scatter is a reduce of the windows to the number that is selected, and a select for each number.
   Binding finishSelectAndScatter(Definition &definition, const Instruction &selection);
   /// [the dimensions of the result]: the number, in its window, of the element that is selected, or -1.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // reduce-window, select-and-scatter and convolution are read as a gather of the windows and a reduce or dot, so that
-// nothing after the parser knows them.
-#include "frontend/hlo/ParseInstruction.h"
+// nothing after the parser knows them. A reduce-window that is a running reduction is a loop (ReadRunning.cpp).
+#include "frontend/hlo/Running.h"
 #include <algorithm>
 #include <charconv>
 #include <fmt/format.h>
@@ -118,7 +118,48 @@ std::vector<int64_t> orderAfterWindows(const std::vector<WindowDimension> &windo
   return order;
 }
 
+struct RunningWindow {
+  int64_t dimension;
+  bool isBackward;
+};
+
+/// Where each window is all elements up to one, or from one on, of a dimension that is long enough for a loop.
+std::optional<RunningWindow> runningOf(const std::vector<WindowDimension> &window, const std::vector<int64_t> &sizes) {
+  constexpr int64_t leastElements = 65;
+  std::optional<RunningWindow> found;
+  for (size_t i = 0; i < window.size(); ++i) {
+    const WindowDimension &dimension = window[i];
+    int64_t beyond = dimension.size - 1;
+    if (dimension.baseDilation != 1 || dimension.stride != 1)
+      return std::nullopt;
+    if (dimension.size == 1 && dimension.low == 0 && dimension.high == 0)
+      continue;
+    bool isForward = dimension.low == beyond && dimension.high == 0;
+    if (found || dimension.size < leastElements || dimension.size != sizes[i] || dimension.dilation != 1 ||
+        (!isForward && (dimension.low != 0 || dimension.high != beyond)))
+      return std::nullopt;
+    found = RunningWindow{int64_t(i), !isForward};
+  }
+  return found;
+}
+
 } // namespace
+
+/// Whether the computation of scalars of these types makes one of each of two of each.
+bool InstructionParser::combinesEach(const Computation &region, const std::vector<int> &values,
+                                     const std::vector<int> &initial) const {
+  size_t count = values.size();
+  const Shape &made = region.rootInstruction().shape;
+  if (region.parameters.size() != 2 * count || (made.isTuple() ? made.elements.size() : 1) != count)
+    return false;
+  for (size_t i = 0; i < count; ++i) {
+    Shape scalar = Shape::scalar(shapeOf(values[i]).type);
+    if (!region.parameter(i).shape.sameAs(scalar) || !region.parameter(count + i).shape.sameAs(scalar) ||
+        !shapeOf(initial[i]).sameAs(scalar) || !(made.isTuple() ? made.elements[i] : made).sameAs(scalar))
+      return false;
+  }
+  return true;
+}
 
 int InstructionParser::gatherWindows(int value, int padding, std::vector<WindowDimension> &window, Location location) {
   constexpr int64_t mostWindows = int64_t(1) << 24;
@@ -176,30 +217,45 @@ InstructionParser::Binding InstructionParser::finishReduceWindow(Definition &def
                                       reduction.operands.size()));
   size_t rank = shapeOf(reduction.operands[0]).dimensions.size();
   std::vector<WindowDimension> window = located(location, [&] { return parseWindow(text, rank); });
-  Instruction reduce;
-  reduce.opcode = Opcode::Reduce;
-  reduce.calledComputation = regionOf(reduction, location);
-  for (size_t i = 0; i < count; ++i) {
+  for (size_t i = 1; i < count; ++i)
     if (!shapeOf(reduction.operands[i]).sameDimensionsAs(shapeOf(reduction.operands[0])))
       cursor.fail(location, fmt::format("'reduce-window' takes values of the same dimensions, got {} and {}",
                                         formatShapePlain(shapeOf(reduction.operands[0])),
                                         formatShapePlain(shapeOf(reduction.operands[i]))));
-    reduce.operands.push_back(gatherWindows(reduction.operands[i], reduction.operands[count + i], window, location));
-  }
-  reduce.operands.insert(reduce.operands.end(), reduction.operands.begin() + int64_t(count), reduction.operands.end());
-  std::vector<int64_t> order = orderAfterWindows(window);
-  reduce.dimensions = windowDimensions(window);
-  int reduced = append(std::move(reduce), location);
   Instruction result;
   result.opcode = count == 1 ? Opcode::Copy : Opcode::Tuple;
-  for (size_t i = 0; i < count; ++i) {
+  result.operands = reduceWindows(reduction, window, location);
+  return finishAs(definition, reduction, std::move(result));
+}
+
+std::vector<int> InstructionParser::reduceWindows(const Instruction &reduction, std::vector<WindowDimension> &window,
+                                                  Location location) {
+  auto middle = reduction.operands.begin() + int64_t(reduction.operands.size() / 2);
+  std::vector<int> values(reduction.operands.begin(), middle), initial(middle, reduction.operands.end());
+  Instruction reduce;
+  reduce.opcode = Opcode::Reduce;
+  reduce.calledComputation = regionOf(reduction, location);
+  const Computation region = context.module.computation(reduce.calledComputation);
+  auto running = runningOf(window, shapeOf(values[0]).dimensions);
+  if (running && combinesEach(region, values, initial)) {
+    DType type = shapeOf(values[0]).type;
+    bool isWide = reductionKindOf(region) && isFloating(type) && bitWidth(type) < 32;
+    return Running{*this, location, region, running->dimension, running->isBackward, isWide}.reduce(values, initial);
+  }
+  for (size_t i = 0; i < values.size(); ++i)
+    reduce.operands.push_back(gatherWindows(values[i], initial[i], window, location));
+  reduce.operands.insert(reduce.operands.end(), initial.begin(), initial.end());
+  reduce.dimensions = windowDimensions(window);
+  int reduced = append(std::move(reduce), location);
+  std::vector<int> results;
+  for (size_t i = 0; i < values.size(); ++i) {
     Instruction transpose;
     transpose.opcode = Opcode::Transpose;
-    transpose.dimensions = order;
-    transpose.operands = {count == 1 ? reduced : element(reduced, int64_t(i), location)};
-    result.operands.push_back(append(std::move(transpose), location));
+    transpose.dimensions = orderAfterWindows(window);
+    transpose.operands = {values.size() == 1 ? reduced : element(reduced, int64_t(i), location)};
+    results.push_back(append(std::move(transpose), location));
   }
-  return finishAs(definition, reduction, std::move(result));
+  return results;
 }
 
 //===-- select-and-scatter ---------------------------------------------------------------------------------------===//

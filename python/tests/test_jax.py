@@ -229,7 +229,7 @@ class Modules(unittest.TestCase):
             return compiled, compiled.as_text()
         with mock.patch.object(_module, "_partitioned_text", optimised):
             heddle.jax.module(lambda x: (jnp.sort(x), jax.lax.top_k(x, 3)), self.numbers(4, 9))
-            heddle.jax.module(lambda x: (jnp.argsort(x, axis=0), jax.lax.top_k(x, 5)), self.numbers(160, 170))
+            heddle.jax.module(lambda x: (jnp.argsort(x, axis=0), jax.lax.top_k(x, 5), jnp.cumsum(x, axis=1)), self.numbers(160, 170))
 
     def test_a_wrong_result_is_found(self):
         from unittest import mock

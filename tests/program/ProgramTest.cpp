@@ -317,12 +317,15 @@ TEST(Program, Movement) {
             {"f32[2,6]"});
 }
 
-TEST(Program, Sorts) {
+TEST(Program, SortsAndRunningReductions) {
   checkBody("t = (f32[3,300], s32[3,300]) sort(p0, p1), dimensions={1}, to_apply=below\nROOT r = s32[3,300] "
             "get-tuple-element(t), index=1",
             {"f32[3,300]", "s32[3,300]"});
   checkBody("t = (f32[2,3], s32[2,3]) topk(p0), k=3, largest=true\nROOT r = s32[2,3] get-tuple-element(t), index=1",
             {"f32[2,700]"});
+  checkBody("z = f32[] constant(0)\nROOT r = f32[70,3] reduce-window(p0, z), window={size=70x1 pad=0_69x0_0}, "
+            "to_apply=add",
+            {"f32[70,3]"});
 }
 
 TEST(Program, BitcastsToOtherTypes) {

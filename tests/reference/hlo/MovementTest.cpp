@@ -391,6 +391,52 @@ TEST(HloMovement, long_rows_are_sorted_by_a_network) {
              "the smallest");
 }
 
+TEST(HloContraction, running_reductions_are_loops) {
+  constexpr size_t count = 67;
+  Numbers factors(count), terms(count);
+  for (size_t i = 0; i < count; ++i) {
+    factors[i] = double(i % 5) - 2;
+    terms[i] = double(i * 3 % 11) - 4;
+  }
+  // Functions f x + t, one after the other: the result depends on the order.
+  auto composed = [&](const std::string &pad, size_t number) {
+    std::string text =
+        moduleText(fmt::format("p = s32[67] parameter(0)\nq = s32[67] parameter(1)\nf = s32[] constant(2)\n"
+                               "t = s32[] constant(1)\nw = reduce-window(p, q, f, t), window={{size=67 "
+                               "pad={}}}, to_apply=after\nROOT r = get-tuple-element(w), index={}",
+                               pad, number));
+    text.insert(text.find("ENTRY"), "after { a = s32[] parameter(0) b = s32[] parameter(1) c = s32[] parameter(2) d = "
+                                    "s32[] parameter(3) f = multiply(a, c) m = multiply(b, c) t = add(m, d) ROOT r = "
+                                    "tuple(f, t) }\n");
+    return numbersOf(run(parseModule(text, "t.hlo"), {{factors, terms}})[0]);
+  };
+  auto expected = [&](bool isBackward, size_t number) {
+    Numbers results;
+    for (size_t i = 0; i < count; ++i) {
+      uint32_t factor = 2, term = 1; // the initial value
+      for (size_t k = 0; k < count; ++k) {
+        size_t at = isBackward ? i + k : i + k + 1 - count; // beyond the ends initial values
+        uint32_t f = at < count ? uint32_t(int32_t(factors[at])) : 2, t = at < count ? uint32_t(int32_t(terms[at])) : 1;
+        factor *= f, term = term * f + t;
+      }
+      results.push_back(double(int32_t(number == 0 ? factor : term)));
+    }
+    return results;
+  };
+  for (size_t number : {0, 1}) {
+    expectSame(composed("66_0", number), expected(false, number), "up to each element");
+    expectSame(composed("0_66", number), expected(true, number), "from each element on");
+  }
+  Numbers ones(140, 1), sums(140);
+  for (size_t i = 0; i < sums.size(); ++i)
+    sums[i] = double(i / 2 + 1);
+  std::string window = "r = reduce-window(p, z), window={size=70x1 pad=69_0x0_0}, to_apply=";
+  expectSame(compute("p = f32[70,2] parameter(0)\nz = f32[] constant(0)\nROOT " + window + "add", {ones}), sums,
+             "sums");
+  expectSame(compute("p = f32[70,2] parameter(0)\nz = f32[] constant(3)\nROOT " + window + "max", {ones}),
+             Numbers(140, 3), "largest ones");
+}
+
 TEST(HloContraction, variadic_reduce_with_any_region) {
   std::string text = moduleText("p = f32[4] parameter(0)\ni = s32[4] iota(), iota_dimension=0\n"
                                 "ROOT r = (f32[], s32[]) reduce(p, i, f32[] constant(-inf), s32[] constant(-1)), "
