@@ -104,12 +104,21 @@ bool LayoutAssigner::visit(Operation *op) {
   return changed;
 }
 
+const LinearLayout *LayoutAssigner::layoutOfUsers(Value value) {
+  for (Operation *user : value.getUsers())
+    if (const LinearLayout *layout = isElementwise(user) ? own(user->getResult(0)) : nullptr)
+      return layout;
+  return nullptr;
+}
+
 bool LayoutAssigner::join(Value to, ArrayRef<Value> sources) {
   if (!tileOf(to) || own(to))
     return false;
   for (Value source : sources)
     if (const LinearLayout *layout = own(source))
       return setOwn(to, LinearLayout(*layout));
+  if (const LinearLayout *layout = asksUsers ? layoutOfUsers(to) : nullptr)
+    return setOwn(to, LinearLayout(*layout));
   return isLast && setOwn(to, defaultLayout(shapeOf(to)));
 }
 
@@ -212,7 +221,8 @@ void LayoutAssigner::run() {
   SmallVector<Operation *> ops;
   function.getBody().walk<WalkOrder::PreOrder>([&](Operation *op) { ops.push_back(op); });
   for (bool changed = true; changed || !isLast;) {
-    isLast |= !changed;
+    isLast |= !changed && asksUsers;
+    asksUsers |= !changed;
     changed = false;
     for (Operation *op : ops)
       changed |= visit(op);

@@ -57,6 +57,7 @@ private:
   bool visitMerges();
   void findRepeatable(llvm::ArrayRef<mlir::Operation *> ops);
   bool join(mlir::Value target, llvm::ArrayRef<mlir::Value> sources);
+  const LinearLayout *layoutOfUsers(mlir::Value value); ///< of what is computed from it element by element; or null
   /// Whether the tile has no layout of its own yet, and may still get one.
   bool mayGetLayout(mlir::Value value) { return !own(value) && !isFree(value); }
 
@@ -143,7 +144,8 @@ private:
   const GpuTarget &target;
   int warps;
   bool warpGroups;
-  bool isLast = false; ///< what nothing decides gets a layout for its shape
+  bool asksUsers = false; ///< what loops carry may have the layout of what is computed from it
+  bool isLast = false;    ///< what nothing decides gets a layout for its shape
   analysis::AxisAnalysis facts;
   analysis::AccessAnalysis accesses;
   /// How a `tt.dot` is multiplied: by an instruction of one warp, by warp groups, or else one by one.
