@@ -120,14 +120,18 @@ private:
   //===-- RewriteLayouts.cpp -------------------------------------------------------------------------------------===//
   mlir::Value get(mlir::Value value, LinearLayout layout); ///< a copy: `layouts` may move what it holds
   bool isFree(mlir::Value value);
-  /// Of a thread, to have a tile in another layout without an exchange.
+  /// Of a thread, to have a tile in another layout without an exchange, or with one of what it is computed from.
   struct RepeatedWork {
     int64_t accesses = 0, computed = 0; ///< of memory; elements
+    mlir::Value exchanged = {};         ///< what the rest is computed from
   };
   AccessWidth widthOfRepeated(triton::LoadOp load);
   int64_t accessesIn(triton::LoadOp load, const LinearLayout &layout);
   /// Whether each thread can load and compute the tile's elements in this layout at less cost than an exchange.
   bool canRepeat(mlir::Value value, const LinearLayout &layout, RepeatedWork &work);
+  /// Whether the tile is better exchanged in place of `whole`, which is computed from it: it is not wider, or is
+  /// exchanged anyway.
+  bool isExchangedFor(mlir::Value tile, mlir::Value whole, const LinearLayout &layout);
   /// The tile loaded or computed again in this layout, where it can be; else null.
   mlir::Value repeat(mlir::Value value, const LinearLayout &layout);
   void rewrite(mlir::Operation *op);

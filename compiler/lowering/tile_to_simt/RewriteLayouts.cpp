@@ -44,14 +44,25 @@ int64_t LayoutAssigner::accessesIn(LoadOp load, const LinearLayout &layout) {
   return layout.inputSize(layout::Dim::Register) / contiguousRegisters(layout, width, widest);
 }
 
+bool LayoutAssigner::isExchangedFor(Value tile, Value whole, const LinearLayout &layout) {
+  auto bitsOf = [](Value value) {
+    Type element = elementTypeOf(value.getType());
+    return element.isIntOrFloat() ? memoryBits(element) : 64;
+  };
+  return made.contains({tile, LinearAttr::get(tile.getContext(), layout)}) || bitsOf(tile) <= bitsOf(whole);
+}
+
 bool LayoutAssigner::canRepeat(Value value, const LinearLayout &layout, RepeatedWork &work) {
   constexpr int64_t mostAccesses = 4, mostComputed = 16, moreThanExchange = 1;
   if (isFree(value))
     return true;
   Operation *op = value.getDefiningOp();
   auto known = repeatable.find(op);
-  if (known == repeatable.end())
-    return false;
+  if (known == repeatable.end()) {
+    bool isOnly = work.computed > 0 && own(value) && (!work.exchanged || work.exchanged == value);
+    work.exchanged = value;
+    return isOnly;
+  }
   auto load = dyn_cast<LoadOp>(op);
   if (!load) {
     work.computed += layout.inputSize(layout::Dim::Register);
@@ -73,7 +84,7 @@ bool LayoutAssigner::canRepeat(Value value, const LinearLayout &layout, Repeated
 // and so is what a few operations make of such elements.
 Value LayoutAssigner::repeat(Value value, const LinearLayout &layout) {
   RepeatedWork work;
-  if (!canRepeat(value, layout, work))
+  if (!canRepeat(value, layout, work) || (work.exchanged && !isExchangedFor(work.exchanged, value, layout)))
     return {};
   Operation *op = value.getDefiningOp();
   SmallVector<Value> operands = repeatable.find(op)->second; // a copy: the map may grow
