@@ -151,7 +151,7 @@ struct Program::Implementation : Executable {
     return any;
   }
 
-  // A result that nothing else is changes places with the array. What the array was is overwritten in the next trip.
+  // A result that nothing else is is swapped with the array. What the array was is overwritten in the next trip.
   void takeResults(CompiledGraph &outer, CompiledStep &step, size_t device) {
     const Node &node = (*outer.graph)[step.step.node];
     CompiledGraph &body = *step.body;
@@ -160,20 +160,20 @@ struct Program::Implementation : Executable {
     auto bytes = [&](size_t i) { return bytesOf((*outer.graph)[arrayOf(i)].shape); };
     for (const auto &[i, copy] : body.exchanged[device])
       copyArray(copy.address(), address(body, device, results[i]), bytes(i), device);
-    std::vector<size_t> changePlaces;
+    std::vector<size_t> swapped;
     for (size_t i = 0; i < results.size(); ++i) {
       auto copy = body.exchanged[device].find(i);
       bool isOwn = body.buffers[device].contains(results[i]) &&
                    (*body.graph)[results[i]].opcode() != hlo::Opcode::Constant &&
                    std::count(results.begin(), results.end(), results[i]) == 1;
       if (isOwn && !body.hasCollectives)
-        changePlaces.push_back(i);
+        swapped.push_back(i);
       else
         copyArray(address(outer, device, arrayOf(i)),
                   copy != body.exchanged[device].end() ? copy->second.address() : address(body, device, results[i]),
                   bytes(i), device);
     }
-    for (size_t i : changePlaces)
+    for (size_t i : swapped)
       std::swap(outer.buffers[device].at(arrayOf(i)), body.buffers[device].at(results[i]));
   }
 

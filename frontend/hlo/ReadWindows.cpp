@@ -417,6 +417,15 @@ Instruction dotOfGroups(const ConvolutionLabels &labels, size_t split, size_t ou
   return dot;
 }
 
+/// Whether a convolution of one group is better one matrix of windows, which is made in memory, times one of the
+/// kernel.
+bool isMatmul(DType type, int64_t rows, int64_t depth, int64_t columns) {
+  constexpr int64_t least = 16, mostBytes = int64_t(1) << 28;
+  bool isMatrixType = type == DType::F32 || type == DType::F16 || type == DType::BF16;
+  return isMatrixType && std::min({rows, depth, columns}) >= least &&
+         rows * depth <= mostBytes / elementSizeBytes(type);
+}
+
 /// From [groups, results in the order of the image's dimensions..., batch, outputs / groups] to the result's
 /// dimensions.
 std::vector<int64_t> orderOfResult(const ConvolutionLabels &labels) {
@@ -495,9 +504,35 @@ InstructionParser::Binding InstructionParser::finishConvolution(Definition &defi
   produced.insert(produced.end(), leftSizes.begin(), leftSizes.begin() + int64_t(spatial));
   produced.push_back(batch);
   produced.push_back(outputs / groups);
+  int64_t depth = kernel.elementCount() / std::max<int64_t>(1, outputs), all = shapeOf(left).elementCount();
+  int64_t rows = all / std::max<int64_t>(1, depth);
   Shape dotShape = Shape::array(definition.declared->type, produced);
+  if (groups == 1 && image.type == kernel.type && isMatmul(image.type, rows, depth, outputs)) {
+    auto matrixOf = [&](int value, std::vector<int64_t> order, const std::vector<int64_t> &contracting, int64_t first,
+                        int64_t second) {
+      order.insert(order.end(), contracting.begin(), contracting.end());
+      Instruction turned;
+      turned.opcode = Opcode::Transpose;
+      turned.operands = {value};
+      turned.dimensions = std::move(order);
+      return reshape(append(std::move(turned), location), {first, second}, location);
+    };
+    std::vector<int64_t> kept; // results, batch and the one group
+    for (size_t i = 0; i < spatial; ++i)
+      kept.push_back(int64_t(i));
+    size_t images = spatial + imageAt('b');
+    kept.push_back(int64_t(images + (images >= split)));
+    kept.push_back(int64_t(split));
+    dot.operands = {matrixOf(dot.operands[0], kept, dot.dot.lhsContracting, rows, depth),
+                    matrixOf(dot.operands[1], {int64_t(o), int64_t(o) + 1}, dot.dot.rhsContracting, outputs, depth)};
+    dot.dot = {};
+    dot.dot.lhsContracting = dot.dot.rhsContracting = {1};
+    Shape matrix = Shape::array(definition.declared->type, {rows, outputs});
+    transpose.operands = {reshape(append(std::move(dot), location, &matrix), produced, location)};
+  } else {
+    transpose.operands = {append(std::move(dot), location, &dotShape)};
+  }
   transpose.opcode = Opcode::Transpose;
-  transpose.operands = {append(std::move(dot), location, &dotShape)};
   transpose.dimensions = orderOfResult(*labels);
   Shape shape = Shape::array(definition.declared->type, {});
   for (char label : labels->result)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Loops whose arrays are read where they are, change places or are updated in place, and scatters that are read as
+// Loops whose arrays are read where they are, swapped or are updated in place, and scatters that are read as
 // loops.
 #include "frontend/hlo/Parser.h"
 #include "tests/multi_device/TestDevices.h"
@@ -89,7 +89,7 @@ void check(const std::string &text) {
     EXPECT_EQ(numbersOf(seen[0][i]), numbersOf(expected[0][i])) << "result " << i;
 }
 
-TEST(Loops, ArraysThatChangePlaces) {
+TEST(Loops, ArraysThatAreSwapped) {
   check(loopOf("a2 = f32[4,3] copy(b)\n b2 = f32[4,3] copy(a)"));
   check(loopOf("a2 = f32[4,3] bitcast(b)\n b2 = f32[4,3] add(a, b)"));
   check(loopOf("a2 = f32[4,3] add(a, b)\n b2 = f32[4,3] copy(a2)"));
@@ -118,7 +118,7 @@ TEST(Loops, NumbersOfTrips) {
   check(by2.replace(by2.find(one), one.size(), "one = s32[] constant(3)"));
 }
 
-// Where something else reads what is overwritten, the array is made anew.
+// Where something else reads what is overwritten, the array is copied.
 TEST(Loops, UpdatesInPlace) {
   std::string row = "u = f32[1,3] dynamic-slice(b, i, zero), dynamic_slice_sizes={1,3}\n ",
               old = "o = f32[1,3] dynamic-slice(a, i, zero), dynamic_slice_sizes={1,3}\n ",
