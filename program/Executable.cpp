@@ -9,7 +9,9 @@
 #include "program/Types.h"
 #include "runtime/ProcessGroup.h"
 #include "support/Error.h"
+#include <atomic>
 #include <fmt/format.h>
+#include <thread>
 
 namespace heddle::program {
 
@@ -55,6 +57,7 @@ Executable::Executable(hlo::Module source, const Chip &chip, std::vector<std::sh
   if (processes)
     processes->neighbours().onChange([this] { processesChanged(); });
   try {
+    compileKernels();
     compileAll(*entry);
   } catch (const Error &error) { // the others wait for this rank, in groups that it may not be in
     if (processes) {
@@ -170,8 +173,51 @@ size_t Executable::countKernels(const CompiledGraph &compiled) const {
   return count;
 }
 
+/// Of steps without a collective.
+void Executable::collectKernels(CompiledGraph &compiled, std::vector<std::function<void()>> &kernels) {
+  for (CompiledStep &step : compiled.steps)
+    if (step.condition) {
+      collectKernels(*step.condition, kernels);
+      collectKernels(*step.body, kernels);
+    } else if (step.step.kind == Step::Kind::Kernel) {
+      kernels.emplace_back([this, &compiled, &step] {
+        step.kernel = makeKernel(*compiled.graph, compiled.partition, step.step, chip, &cache);
+      });
+    }
+}
+
+/// On all cores. The first error, in the order of the text, is thrown.
+void Executable::compileKernels() {
+  std::vector<std::function<void()>> kernels;
+  collectKernels(*entry, kernels);
+  std::vector<std::exception_ptr> errors(kernels.size());
+  std::atomic<size_t> next = 0;
+  std::mutex telling;
+  auto work = [&] {
+    for (size_t i = next++; i < kernels.size(); i = next++) {
+      try {
+        kernels[i]();
+      } catch (...) {
+        errors[i] = std::current_exception();
+      }
+      std::lock_guard lock(telling);
+      if (options.progress)
+        options.progress(++done, total);
+    }
+  };
+  size_t threads = std::min<size_t>(std::max(1U, std::thread::hardware_concurrency()), kernels.size());
+  std::vector<std::thread> others;
+  for (size_t i = 1; i < threads; ++i)
+    others.emplace_back(work);
+  work();
+  for (std::thread &other : others)
+    other.join();
+  for (const std::exception_ptr &error : errors)
+    if (error)
+      std::rethrow_exception(error);
+}
+
 void Executable::compileAll(CompiledGraph &compiled) {
-  const Graph &source = *compiled.graph;
   for (CompiledStep &step : compiled.steps) {
     if (step.condition) {
       compileAll(*step.condition);
@@ -179,13 +225,12 @@ void Executable::compileAll(CompiledGraph &compiled) {
       continue;
     }
     if (step.step.kind == Step::Kind::Kernel) {
-      step.kernel = makeKernel(source, compiled.partition, step.step, chip);
       if (step.kernel.blocks)
         for (const auto &device : devices)
           step.loaded.push_back({device->loadModule(step.kernel.package)});
-    } else {
-      compileCollective(compiled, step);
+      continue;
     }
+    compileCollective(compiled, step);
     if (options.progress)
       options.progress(++done, total);
   }

@@ -7,6 +7,7 @@
 #include "program/Program.h"
 #include "runtime/Device.h"
 #include "runtime/Stream.h"
+#include <functional>
 #include <map>
 #include <mutex>
 
@@ -86,6 +87,8 @@ private:
   std::string whyApart(const hlo::Instruction &collective, const Matmul &matmul) const;
   void prepare(CompiledGraph &compiled, const Graph &source, bool isLoopBody = false);
   size_t countKernels(const CompiledGraph &compiled) const;
+  void collectKernels(CompiledGraph &compiled, std::vector<std::function<void()>> &kernels);
+  void compileKernels();
   void compileAll(CompiledGraph &compiled);
   void compileCollective(CompiledGraph &compiled, CompiledStep &step);
   Communicator &communicatorOf(const hlo::DeviceGroup &group);
@@ -95,7 +98,8 @@ private:
   void allocate(CompiledGraph &compiled);
 
   size_t done = 0, total = 0; ///< kernels
-  std::mutex joining;         ///< of `communicators`, which the thread that hears of a failure ends
+  KernelCache cache;
+  std::mutex joining; ///< of `communicators`, which the thread that hears of a failure ends
 };
 
 } // namespace heddle::program

@@ -46,10 +46,34 @@ Expression makeExpression(TileWriter &w, const Graph &graph, const StepKernel &k
   return expression;
 }
 
-void finishKernel(StepKernel &kernel, ModuleOp module, const CompileOptions &options) {
+Package KernelCache::get(const std::string &text, int warps, const std::function<Package()> &make) {
+  std::promise<Package> promise;
+  std::shared_future<Package> made;
+  {
+    std::lock_guard lock(mutex);
+    auto [entry, isNew] = known.try_emplace({text, warps});
+    if (isNew)
+      entry->second = promise.get_future().share();
+    else
+      made = entry->second;
+  }
+  if (made.valid())
+    return made.get();
+  try {
+    Package package = make();
+    promise.set_value(package);
+    return package;
+  } catch (...) {
+    promise.set_exception(std::current_exception());
+    throw;
+  }
+}
+
+void finishKernel(StepKernel &kernel, ModuleOp module, const CompileOptions &options, KernelCache *cache) {
   llvm::raw_string_ostream stream(kernel.text);
   module.print(stream);
-  kernel.package = compileModule(module, kernel.name, options).package;
+  auto make = [&] { return compileModule(module, kernel.name, options).package; };
+  kernel.package = cache ? cache->get(kernel.text, options.warps, make) : make();
 }
 
 } // namespace heddle::program

@@ -20,6 +20,7 @@ Expression makeExpression(tile::TileWriter &w, const Graph &graph, const StepKer
                           mlir::ValueRange arguments);
 
 /// Fills in the text and the package.
-void finishKernel(StepKernel &kernel, mlir::ModuleOp module, const CompileOptions &options);
+void finishKernel(StepKernel &kernel, mlir::ModuleOp module, const CompileOptions &options,
+                  KernelCache *cache = nullptr);
 
 } // namespace heddle::program

@@ -51,7 +51,8 @@ int64_t tileSize(int64_t elements) {
 } // namespace
 
 /// The kernel of a dot that is a matmul: one tile for each block.
-static StepKernel makeMatmulKernel(const Graph &graph, NodeId id, const Matmul &shape, const Chip &chip) {
+static StepKernel makeMatmulKernel(const Graph &graph, NodeId id, const Matmul &shape, const Chip &chip,
+                                   KernelCache *cache) {
   const Node &node = graph[id];
   MatmulTiles tiles = tilesOf(shape, 1, chip);
   StepKernel kernel;
@@ -72,15 +73,16 @@ static StepKernel makeMatmulKernel(const Graph &graph, NodeId id, const Matmul &
   options.chip = &chip;
   options.exactMath = true;
   options.warps = tiles.warps;
-  finishKernel(kernel, *w.end(), options);
+  finishKernel(kernel, *w.end(), options, cache);
   return kernel;
 }
 
-StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip) {
+StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip,
+                      KernelCache *cache) {
   if (step.columns)
-    return makeRowKernel(graph, partition, step, chip);
+    return makeRowKernel(graph, partition, step, chip, cache);
   if (std::optional<Matmul> matmul = matmulOf(graph, graph[step.node]))
-    return makeMatmulKernel(graph, step.node, *matmul, chip);
+    return makeMatmulKernel(graph, step.node, *matmul, chip, cache);
   NodeId id = step.node;
   const Node &node = graph[id];
   StepKernel kernel;
@@ -107,7 +109,7 @@ StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step
   CompileOptions options;
   options.chip = &chip;
   options.exactMath = true;
-  finishKernel(kernel, *w.end(), options);
+  finishKernel(kernel, *w.end(), options, cache);
   return kernel;
 }
 

@@ -4,6 +4,10 @@
 #include "binary/Package.h"
 #include "collectives/Plan.h"
 #include "program/Partition.h"
+#include <functional>
+#include <future>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -20,9 +24,21 @@ struct StepKernel {
   int64_t blocks = 0; ///< program instances; 0 when there is nothing to do
 };
 
+/// Kernels of one text are compiled once, also by several threads. For one chip.
+class KernelCache {
+public:
+  /// `make` may throw, which all who wait for the text get.
+  Package get(const std::string &text, int warps, const std::function<Package()> &make);
+
+private:
+  std::mutex mutex;
+  std::map<std::pair<std::string, int>, std::shared_future<Package>> known;
+};
+
 /// The kernel of a step without a collective, for a chip that lives as long as the call: one stored node, or what is
-/// made of rows.
-StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip);
+/// made of rows. `cache` may be null.
+StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip,
+                      KernelCache *cache = nullptr);
 
 /// None for what is no collective.
 std::optional<CollectiveKind> kindOf(hlo::Opcode opcode);

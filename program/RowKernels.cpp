@@ -93,7 +93,8 @@ static OwningOpRef<ModuleOp> writeRowKernel(MLIRContext &context, const Graph &g
   return w.end();
 }
 
-StepKernel makeRowKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip) {
+StepKernel makeRowKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip,
+                         KernelCache *cache) {
   StepKernel kernel;
   kernel.name = graph[step.node].instruction.name;
   std::set<NodeId> leaves;
@@ -117,7 +118,7 @@ StepKernel makeRowKernel(const Graph &graph, const Partition &partition, const S
   options.exactMath = true;
   if (!isHost)
     options.warps = rowWarps(tile);
-  finishKernel(kernel, *module, options);
+  finishKernel(kernel, *module, options, cache);
   return kernel;
 }
 

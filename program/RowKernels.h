@@ -8,7 +8,8 @@
 namespace heddle::program {
 
 /// The kernel of a step of rows without a collective.
-StepKernel makeRowKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip);
+StepKernel makeRowKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip,
+                         KernelCache *cache);
 
 /// The row that begins at element `first` (i64); `index` are its elements' places, and those of others up to the size
 /// of the tile. Where `mayBeAbsent`, a row after the last one is none, and stands for the last one.
