@@ -240,6 +240,82 @@ class Modules(unittest.TestCase):
             made = heddle.jax.module(lambda x: x + 1, jnp.zeros(4), compare=False)
             self.assertEqual(made.largest, [0.5])
 
+    def test_donated_arrays_stay_the_callers(self):
+        x = jax.device_put(self.numbers(8, 4), NamedSharding(self.mesh, PartitionSpec("d")))
+        key, scale = jax.random.key(3), numpy.float32(2)
+        step = jax.jit(lambda x, key, scale: (x * scale + 1, jax.random.split(key)), donate_argnums=(0, 1, 2))
+        made = heddle.jax.module(step, x, key, scale)
+        self.assertEqual(made.largest, [0, 0])
+        self.assertFalse(x.is_deleted() or key.is_deleted())
+        step = jax.jit(lambda state, x: {"w": state["w"] + x}, donate_argnames="state")
+        heddle.jax.module(step, {"w": jnp.arange(4.0)}, jnp.ones(4))
+
+    def test_static_and_named_arguments(self):
+        def function(x, n, mode, y=1.0, *, power=1):
+            return (x + n if mode == "add" else x * n) * y ** power
+        x = self.numbers(4)
+        first = jax.jit(function, static_argnums=(1, 2), static_argnames="power")
+        made = heddle.jax.module(first, x, 3, "add", kwargs={"y": 2.0, "power": 2})
+        self.assertLess(float(abs(made.results[0][0] - (x + 3) * 4).max()), 1e-5)
+        heddle.jax.module(jax.jit(function, static_argnames=("n", "mode")), x, kwargs={"n": 3, "mode": "add"})
+        heddle.jax.module(jax.jit(lambda tree, x, sizes: tree["a"] * len(sizes) + x, static_argnums=2), {"a": x}, x, (1, 2))
+        heddle.jax.module(lambda x, scale: x * scale, x, kwargs={"scale": 2.0}, timeout=60)
+        for action, message in (
+                (lambda: heddle.jax.module(lambda x, scale: x * scale, x, scale=2.0), "`scale` is an argument of `<lambda>"),
+                (lambda: heddle.jax.module(lambda x, y: x, x), "does not take these arguments: missing a required argument: 'y'"),
+                (lambda: heddle.jax.module(jax.jit(lambda n, x: x * n, static_argnums=0), 3, 4), "1 of the 2 arguments are arrays")):
+            with self.subTest(message), self.assertRaisesRegex(heddle.InputError, message):
+                action()
+
+    def test_what_may_be_given_as_the_function(self):
+        x = self.numbers(4)
+        jitted = jax.jit(lambda x, n: x * n, static_argnums=1)
+        for function in (jitted, jitted.trace(x, 3), jitted.lower(x, 3), jax.export.export(jitted)(x, 3).call):
+            heddle.jax.module(function, *((x, 3) if function is jitted else (x,)))
+        heddle.jax.module(jitted.lower(x, 3), x, 3)
+
+        class OfAnotherLibrary:
+            def lower(self, *args):
+                return self
+
+            def __call__(self, *args):
+                return args
+        for function, args, message in (
+                (jitted.lower(x, 3).compile(), (x,), "a compiled program .*Compiled"),
+                (jitted.lower(x, 3), (), "takes 1 arguments, and 0 are given"),
+                (jitted.lower(x, 3), (x[:2],), "was lowered for other arguments"),
+                (OfAnotherLibrary(), (x,), "OfAnotherLibrary, and a jax.stages.Lowered is wanted"),
+                (jax.export.export(jitted)(x, 3), (x,), "and a function is wanted"),
+                (jitted, (jax.ShapeDtypeStruct((4,), jnp.float32), 3), r"argument 0 is ShapeDtypeStruct\(shape=\(4,\)"),
+                (lambda tree: tree["a"], ({"a": jax.ShapeDtypeStruct((4,), jnp.float32)},), r"argument 0\['a'\] is ShapeDtypeStruct")):
+            with self.subTest(message), self.assertRaisesRegex(heddle.InputError, message) as refused:
+                heddle.jax.module(function, *args)
+            self.assertTrue(refused.exception.notes)
+
+    def test_results_that_are_zero_but_for_rounding(self):
+        from heddle.jax import _module
+
+        def report(*pairs):
+            results, expected = ([[numpy.asarray(pair[side], numpy.float32)] for pair in pairs] for side in (0, 1))
+            return _module.ModuleResult("", results, expected, [0.0] * len(pairs))
+
+        def compare(*pairs, rtol=None, atol=None):
+            _module._compare(report(*pairs), rtol, atol, "host")
+        compare(([3e-7], [-2e-7]), ([1.0], [1.0]))  # beside results of 1 this is rounding
+        compare(([1e-5], [1.2e-5]), atol=1e-5)
+        for wrong in (([3e-7], [-2e-7]),), (([1e-4], [1.01e-4]), ([1.0], [1.0])), (([2e-6], [1e-7]), ([1.0], [1.0])), \
+                (([0.5], [0.6]), ([-1e9], [-1e9])):
+            with self.subTest(wrong), self.assertRaisesRegex(heddle.WrongResult, "result 0 on device 0"):
+                compare(*wrong)
+        for options in ({"rtol": 0}, {"atol": 1e-8}):
+            with self.subTest(options), self.assertRaises(heddle.WrongResult):
+                compare(([3e-7], [-2e-7]), ([1.0], [1.0]), **options)
+
+        def loss(weights, x):  # the mean takes the bias out again
+            y = x @ weights["w"] + weights["bias"]
+            return (((y - y.mean(0)) / jnp.sqrt(y.var(0) + 1e-5) + 0.5) ** 3).mean()
+        heddle.jax.module(jax.value_and_grad(loss), {"w": self.numbers(16, 32), "bias": jnp.zeros(32)}, self.numbers(64, 16))
+
     def test_what_is_not_read(self):
         with self.assertRaisesRegex(heddle.InputError, "'custom-call' of the target 'lapack_sgeev_ffi' is not supported"):
             heddle.jax.module(jnp.linalg.eigvals, jnp.eye(2))
