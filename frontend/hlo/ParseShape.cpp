@@ -164,7 +164,7 @@ void parseNestedLiteral(Cursor &cursor, const Shape &shape, size_t dimension, st
   cursor.expect("{");
   if (cursor.peekWord().starts_with("..."))
     cursor.fail(opened, "the value of the constant was left out when the text was printed",
-                {"print the module with large constants"});
+                {"print the module with `print_large_constants` of HloPrintOptions; docs/jax.md says how in JAX"});
   int64_t count = 0, expected = shape.dimensions[dimension];
   // An empty dimension further in may be printed as one pair of braces for the whole array.
   if (cursor.accept("}")) {

@@ -447,6 +447,7 @@ TEST(HloRefused, constants) {
   EXPECT_CONTAINS(refusal("c = f8e4m3fn[] constant(1000)"), "1000 does not fit f8e4m3fn");
   EXPECT_CONTAINS(refusal("c = s32[] constant(1.5)"), "'1.5' is not a number of type s32");
   EXPECT_CONTAINS(refusal("c = f32[1000000] constant({...})"), "the value of the constant was left out");
+  EXPECT_CONTAINS(refusal("c = f32[1000000] constant({...})"), "`print_large_constants`");
   EXPECT_CONTAINS(refusal("c = constant(1)"), "the shape of 'constant' cannot be inferred; write it");
   EXPECT_CONTAINS(refusal("c = (f32[]) constant((1))"), "a constant of shape (f32[]) is not supported");
 }

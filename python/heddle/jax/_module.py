@@ -50,7 +50,7 @@ def _partitioned_text(lowered: Any, folder: str) -> Tuple[Any, str]:
     if len(_devices(compiled)) > 1:
         raise InputError("this jaxlib left no text of the partitioned program",
                          [f"it wrote {', '.join(sorted(path.name for path in pathlib.Path(folder).iterdir())[:8])}",
-                          "heddle run takes the text of `jitted.lower(...).compile().as_text()`"])
+                          "heddle run takes the text of `jitted.lower(...).compile()`; docs/jax.md says how it is printed with all constants"])
     return compiled, lowered.compiler_ir("hlo").as_hlo_text(True)
 
 
