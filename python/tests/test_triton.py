@@ -5,6 +5,7 @@ import copy
 import os
 import pathlib
 import re
+import statistics
 import tempfile
 import unittest
 
@@ -16,6 +17,9 @@ try:
     from triton.experimental.gluon import language as gl
     from triton.experimental.gluon.language.nvidia.hopper import mbarrier
     from triton.language.extra import libdevice
+    from triton.language.extra.cuda import libdevice as cuda_libdevice
+    from triton.language.extra.cuda.libdevice import erfinv as erfinv_of_cuda
+    from triton.language.extra.hip import libdevice as hip_libdevice
     from triton.tools.tensor_descriptor import TensorDescriptor
 except ImportError as problem:
     raise unittest.SkipTest(f"{problem}: Triton 3.6 to 3.9 and NumPy, in a virtual environment") from None
@@ -102,6 +106,14 @@ def asserts(x):
 def math_of_libdevice(x, out, BLOCK: tl.constexpr):
     i = tl.arange(0, BLOCK)
     tl.store(out + i, libdevice.tanh(tl.load(x + i)))
+
+
+@triton.jit
+def math_of_vendors(x, y, out, BLOCK: tl.constexpr):
+    i = tl.arange(0, BLOCK)
+    v, w = tl.load(x + i), tl.load(y + i)
+    tl.store(out + i, cuda_libdevice.atan(v) + hip_libdevice.atan2(v, w) + erfinv_of_cuda(v / 8) + tl.extra.cuda.libdevice.pow(w, 2.5)
+             + cuda_libdevice.pow(w, 2) + hip_libdevice.expm1(0.5) + tl.where(cuda_libdevice.signbit(v) != 0, 1, 0))
 
 
 @triton.jit
@@ -242,6 +254,15 @@ class Launches(unittest.TestCase):
         out = numpy.zeros_like(x)
         math_of_libdevice[(1,)](Tensor(x), Tensor(out), BLOCK=64)
         numpy.testing.assert_allclose(out, numpy.tanh(x), rtol=1e-5, atol=1e-6)
+
+    def test_libdevice_of_vendors(self):
+        x, y = random_values(64), abs(random_values(64, 2)[:, 1]) + 0.5
+        out = numpy.zeros_like(x)
+        kernel = math_of_vendors[(1,)](Tensor(x), Tensor(y), Tensor(out), BLOCK=64)
+        self.assertNotIn("tt.extern_elementwise", kernel.asm["ttir"])
+        inverse = [statistics.NormalDist().inv_cdf((float(v) / 8 + 1) / 2) / 2**0.5 for v in x]
+        wanted = numpy.arctan(x) + numpy.arctan2(x, y) + inverse + y**2.5 + y**2 + numpy.expm1(0.5) + numpy.signbit(x)
+        numpy.testing.assert_allclose(out, wanted, rtol=1e-5, atol=1e-6)
 
     def test_atomics_of_small_types(self):
         memory, old = numpy.ones(1, "i2"), numpy.zeros(1, "i2")
@@ -415,6 +436,12 @@ class OnTheHost(unittest.TestCase):
                 self.assertIn(instruction, kernel.asm["amdgcn"])
             self.assertEqual("tt.pointer_range = 32" in kernel.asm["ttir"], instruction is not None)
             numpy.testing.assert_array_equal(out.array, numpy.where(numpy.arange(32) < 30, 2 * numpy.arange(32), 0))
+
+    def test_vendors_modules_stay_for_nvidias_gpus(self):
+        from triton.backends.compiler import GPUTarget
+        from heddle.triton.backend.compiler import HeddleBackend
+        count = {chip: len(HeddleBackend(GPUTarget("heddle", chip, 64)).get_module_map()) for chip in ("sm_90", "gfx942", "host")}
+        self.assertEqual(count, {"sm_90": 1, "gfx942": 3, "host": 3})
 
     def test_compile_of_a_function(self):
         signature = {"x": "*fp32:16", "y": "*fp32:16", "out": "*fp32:16", "n": "i32"}

@@ -146,7 +146,9 @@ class HeddleBackend(BaseBackend):
 
     def get_module_map(self) -> Dict[str, Any]:
         from . import libdevice
-        return {"triton.language.extra.libdevice": libdevice}
+        # Libraries import a vendor's module by name on every device; its functions are compiled for NVIDIA's GPUs only.
+        vendors = () if self.target.arch.startswith("sm_") else ("cuda.", "hip.")
+        return {f"triton.language.extra.{vendor}libdevice": libdevice for vendor in ("", *vendors)}
 
     def load_dialects(self, context: Any) -> None:
         # MLIR ends the process at an operation of a dialect that is not loaded. NVIDIA's are loaded so that they are refused in words.
