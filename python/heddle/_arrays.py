@@ -223,6 +223,7 @@ class Memory(NamedTuple):
     readonly: bool
     place: str  # `host`, `cuda:0`, `hip:1`
     owner: Any  # keeps the memory
+    offset: int = 0  # bytes of DLPack's tensor before the address
 
 
 def _require_contiguous(shape, strides, item, where) -> None:
@@ -319,7 +320,7 @@ def _of_dlpack(value: Any, where: str) -> Memory:
                             where)
     address = (tensor.data or 0) + tensor.byte_offset
     # The capsule, which is not consumed, gives the tensor back when it goes; `value` then still keeps the memory.
-    return Memory(address, count_of(shape) * size_of(name), name, shape, readonly, place, (value, capsule))
+    return Memory(address, count_of(shape) * size_of(name), name, shape, readonly, place, (value, capsule), tensor.byte_offset)
 
 
 def torch_place(tensor: Any) -> str:
@@ -390,6 +391,31 @@ def memory_of(value: Any, where: str = "array") -> Optional[Memory]:
     except TypeError:
         return None
     return _of_buffer(value, where)
+
+
+def _address_of(value: Any) -> Optional[int]:
+    """Where an array of NumPy or a writable buffer begins, in any layout; None where it does not say."""
+    interface = getattr(value, "__array_interface__", None)
+    if interface is not None:
+        return interface["data"][0]
+    try:
+        return ctypes.addressof(ctypes.c_char.from_buffer(value))
+    except (TypeError, ValueError):
+        return None
+
+
+def begins_inside(value: Any, memory: Memory) -> bool:
+    """Whether an array is known to be a view of memory that begins before it."""
+    if memory.offset:
+        return True
+    storage = getattr(value, "untyped_storage", None)  # of PyTorch
+    if storage is not None:
+        return storage().data_ptr() < memory.address
+    while (value := value.obj if isinstance(value, memoryview) else getattr(value, "base", None)) is not None:
+        address = _address_of(value)
+        if address is not None and address < memory.address:
+            return True
+    return False
 
 
 def _cuda_ordinal(value: Any) -> int:

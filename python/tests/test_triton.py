@@ -117,6 +117,13 @@ def math_of_vendors(x, y, out, BLOCK: tl.constexpr):
 
 
 @triton.jit
+def rows_before(x, rows, out, offset, BLOCK: tl.constexpr):
+    i, j = tl.arange(0, 16), tl.arange(0, BLOCK)
+    row = tl.load(rows + i).to(tl.int64)
+    tl.store(out + i[:, None] * BLOCK + j[None, :], tl.load(x + row[:, None] * BLOCK + offset * BLOCK + j[None, :]))
+
+
+@triton.jit
 def prints(x):
     tl.device_print("x", tl.load(x + tl.arange(0, 16)) + 0.5)
 
@@ -442,6 +449,39 @@ class OnTheHost(unittest.TestCase):
         from heddle.triton.backend.compiler import HeddleBackend
         count = {chip: len(HeddleBackend(GPUTarget("heddle", chip, 64)).get_module_map()) for chip in ("sm_90", "gfx942", "host")}
         self.assertEqual(count, {"sm_90": 1, "gfx942": 3, "host": 3})
+
+    def test_views_may_be_left_by_negative_offsets(self):
+        values = numpy.arange(4096, dtype="f4")
+        whole, rows, out = Tensor(values), Tensor(numpy.zeros(16, "i4")), Tensor(numpy.zeros((16, 64), "f4"))
+        view = copy.copy(whole)
+        view.data_ptr = lambda: whole.data_ptr() + 4096
+        for device in ("sim:gfx942", "sim:gfx950"):
+            with heddle.triton.device(device):
+                kernel = rows_before[(1,)](view, rows, out, -1, BLOCK=64)
+            self.assertEqual(kernel.asm["ttir"].count("tt.pointer_range = 32"), 2)  # of `rows` and `out`
+            self.assertTrue((out.array == values[960:1024]).all())
+
+    def test_which_tensors_begin_inside_of_their_storage(self):
+        from heddle.triton.backend.compiler import _is_within_2_gb
+        values, data = numpy.arange(4096, dtype="f4"), bytearray(4096)
+
+        class OfDLPack:
+            def __init__(self, array):
+                self.array = array
+
+            def __dlpack_device__(self):
+                return self.array.__dlpack_device__()
+
+            def __dlpack__(self, **options):
+                return self.array.__dlpack__(**options)
+        for array in (values, values.reshape(64, 64), values[:100], values.view("i4"), data, OfDLPack(values), numpy.frombuffer(data, "f4"),
+                      numpy.zeros(0, "f4"), heddle.zeros(4), numpy.frombuffer(memoryview(data), "f4")):
+            self.assertTrue(_is_within_2_gb(Tensor(array)), array)
+        offset = Tensor(OfDLPack(values))
+        offset._memory = offset._memory._replace(offset=4)
+        for tensor in (Tensor(values[1:]), Tensor(values.reshape(64, 64)[3]), Tensor(values[::-1][::-1][4:].view("i4")), offset,
+                       Tensor(memoryview(data)[8:]), Tensor(numpy.frombuffer(data, "f4", offset=8))):
+            self.assertFalse(_is_within_2_gb(tensor), tensor)
 
     def test_compile_of_a_function(self):
         signature = {"x": "*fp32:16", "y": "*fp32:16", "out": "*fp32:16", "n": "i32"}

@@ -45,13 +45,14 @@ class WarpsError(InputError, AssertionError):
 
 
 def _is_within_2_gb(argument: Any) -> bool:
-    """Whether all memory that a tensor is a view of is: as Triton asks before it makes buffer instructions."""
-    from .driver import _storage
+    """Whether all memory that a tensor is a view of lies within 2 GB after its pointer. Triton asks for the size only; the
+    compiler takes offsets as unsigned, and those from a view's pointer to what precedes it are negative."""
+    from .driver import _begins_storage, _storage
     try:
         memory = _storage(argument)
     except InputError:  # it does not say
         return False
-    return memory.end - memory.start < 1 << 31
+    return memory.end - memory.start < 1 << 31 and _begins_storage(argument, memory)
 
 
 def run(manager: Any, module: Any, name: str) -> None:

@@ -13,7 +13,7 @@ from triton.backends.compiler import GPUTarget
 from triton.backends.driver import DriverBase
 
 from ... import _native
-from ..._arrays import torch_tools
+from ..._arrays import begins_inside, torch_tools
 from ..._device import device_of, print_to_stdout
 from ..._kernel import load
 from ..._library import InputError
@@ -56,6 +56,14 @@ def _storage(value: Any) -> _Range:
         return _storage(base)
     raise InputError(f"{value!r} does not say how much memory it has", [
         "pass a tensor of PyTorch or a heddle.triton.Tensor: for a simulated device memory is copied"])
+
+
+def _begins_storage(value: Any, storage: _Range) -> bool:
+    """Whether no memory of the tensor's storage is known to precede its pointer."""
+    if _address(value) != storage.start:
+        return False  # a view of PyTorch
+    memory = getattr(value, "_memory", None)
+    return memory is None or not begins_inside(value.array, memory)
 
 
 def _joined(ranges: Sequence[_Range]) -> List[_Range]:
