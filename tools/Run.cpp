@@ -43,8 +43,8 @@ constexpr const char *help =
   --block N            work-items of a workgroup, when KERNEL is an AMD code object; --kernel NAME is one of several
   --cooperative        all program instances are resident at once
   --timeout SECONDS    stop a kernel of the host or of a simulated device after this time; a GPU's cannot be stopped;
-                       default HEDDLE_LAUNCH_TIMEOUT, on a simulated device only of waiting; of a module also each loop,
-                       and the waits of each collective (default 30)
+                       default HEDDLE_LAUNCH_TIMEOUT, on a simulated device only of waiting. Of a module it also limits
+                       each loop with all its trips (no limit by default) and the waits of each collective (30 by default)
   --repeat N, --warmup N   launch again N times after warming up, and print p50, min and max milliseconds
   --json               results as JSON; what is not finite as a string
   --check, --cpu NAME, --warps N, --stages N, --no-warp-groups, --warp-pipeline auto|off|always,
