@@ -59,7 +59,9 @@ bool LayoutAssigner::canRepeat(Value value, const LinearLayout &layout, Repeated
   Operation *op = value.getDefiningOp();
   auto known = repeatable.find(op);
   if (known == repeatable.end()) {
-    bool isOnly = work.computed > 0 && own(value) && (!work.exchanged || work.exchanged == value);
+    // Of what is loaded, threads would wait earlier for each other.
+    bool isOnly = work.computed > 0 && own(value) && !value.getDefiningOp<LoadOp>() &&
+                  (!work.exchanged || work.exchanged == value);
     work.exchanged = value;
     return isOnly;
   }
