@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Each family declares its start differently: all-reduce as its result, all-gather and collective-permute as
+// Each family declares its start differently: all-reduce as its result, all-gather, collective-permute and copy as
 // (operand, result, ...), the generic form as ((operands), result, ...).
 #include "frontend/hlo/Asynchronous.h"
 #include <algorithm>
@@ -13,7 +13,8 @@ Shape joined(const std::vector<Shape> &shapes) {
 }
 
 bool isDedicated(Opcode opcode) {
-  return opcode == Opcode::AllReduce || opcode == Opcode::AllGather || opcode == Opcode::CollectivePermute;
+  return opcode == Opcode::Copy || opcode == Opcode::AllReduce || opcode == Opcode::AllGather ||
+         opcode == Opcode::CollectivePermute;
 }
 
 } // namespace

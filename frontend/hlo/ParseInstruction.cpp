@@ -15,7 +15,9 @@ static constexpr int deepestInlineOperand = 32;
 // Operations that are read as several others (Read*.cpp).
 const InstructionParser::WrittenOut *InstructionParser::findWrittenOut(std::string_view text) {
   static constexpr WrittenOut all[] = {
+      {"add-dependency", &InstructionParser::finishAddDependency},
       {"conditional", &InstructionParser::finishConditional},
+      {"get-dimension-size", &InstructionParser::finishDimensionSize},
       {"reduce-window", &InstructionParser::finishReduceWindow},
       {"select-and-scatter", &InstructionParser::finishSelectAndScatter},
       {"convolution", &InstructionParser::finishConvolution},

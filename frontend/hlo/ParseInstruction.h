@@ -85,6 +85,8 @@ private:
   /// A sort is a gather in the order of the elements.
   Binding finishSort(Definition &definition, const Instruction &sort);
   Binding finishTop(Definition &definition, const Instruction &top);
+  Binding finishAddDependency(Definition &definition, const Instruction &dependency); ///< its first operand
+  Binding finishDimensionSize(Definition &definition, const Instruction &size);       ///< a constant
   Binding finishMap(Definition &definition, const Instruction &map);
   /// A dot of pred counts, and compares with 0.
   Binding finishDotOfPred(Definition &definition, Instruction dot);

@@ -72,6 +72,21 @@ TEST(HloParser, layouts_and_their_extras) {
   EXPECT_EQ(Shape::array(DType::F32, {2, 3}).minorToMajor(), (std::vector<int64_t>{1, 0}));
 }
 
+TEST(HloParser, copies_in_halves_dependencies_and_sizes) {
+  std::string p = "p = f32[4,5] parameter(0)\n";
+  Module module = parseBody(p + "s = (f32[4,5], f32[4,5], u32[]) copy-start(p)\nROOT d = f32[4,5] copy-done(s)");
+  EXPECT_EQ(rootOf(module).opcode, Opcode::Copy);
+  EXPECT_EQ(rootOf(parseBody(p + "t = token[] after-all()\nROOT d = f32[4,5] add-dependency(p, t)")).operands,
+            (std::vector<int>{0}));
+  Module size = parseBody(p + "ROOT d = s32[] get-dimension-size(p), dimensions={1}");
+  const Instruction &constant = size.entryComputation().instructions[size_t(rootOf(size).operands[0])];
+  EXPECT_EQ(constant.literal, std::string("\5\0\0\0", 4));
+  EXPECT_EQ(
+      refusal(p + "ROOT d = s32[] get-dimension-size(p), dimensions={2}"),
+      "t.hlo:8:6: 'get-dimension-size' takes an array and one of its dimensions, got 1 operands and 1 dimensions");
+  EXPECT_EQ(refusal(p + "ROOT d = f32[4,5] add-dependency(p)"), "t.hlo:8:6: 'add-dependency' takes 2 operands, got 1");
+}
+
 TEST(HloParser, every_element_type_has_its_name) {
   for (DType type : allDTypes()) {
     Module module = parseBody(fmt::format("p = {}[3] parameter(0)", dtypeName(type)));

@@ -24,6 +24,26 @@ InstructionParser::Binding InstructionParser::finishCopy(Definition &definition,
   return finishAs(definition, instruction, std::move(copy));
 }
 
+InstructionParser::Binding InstructionParser::finishAddDependency(Definition &definition,
+                                                                  const Instruction &dependency) {
+  if (dependency.operands.size() != 2)
+    cursor.fail(definition.location,
+                fmt::format("'add-dependency' takes 2 operands, got {}", dependency.operands.size()));
+  return finishCopy(definition, dependency, dependency.operands[0]);
+}
+
+InstructionParser::Binding InstructionParser::finishDimensionSize(Definition &definition, const Instruction &size) {
+  bool isArray = size.operands.size() == 1 && shapeOf(size.operands[0]).isArray();
+  int64_t rank = isArray ? shapeOf(size.operands[0]).rank() : 0;
+  if (size.dimensions.size() != 1 || size.dimensions[0] < 0 || size.dimensions[0] >= rank)
+    cursor.fail(
+        definition.location,
+        fmt::format("'get-dimension-size' takes an array and one of its dimensions, got {} operands and {} dimensions",
+                    size.operands.size(), size.dimensions.size()));
+  int64_t elements = shapeOf(size.operands[0]).dimensions[size_t(size.dimensions[0])];
+  return finishCopy(definition, size, number(elements, DType::S32, definition.location));
+}
+
 InstructionParser::Binding InstructionParser::finishMap(Definition &definition, const Instruction &map) {
   Location location = definition.location;
   bool fits =

@@ -30,7 +30,7 @@ TEST(HloRefused, unknown_opcodes_with_the_nearest) {
 }
 
 TEST(HloRefused, opcodes_that_are_not_supported) {
-  for (const char *opcode : {"ragged-all-to-all", "rng", "copy-start"})
+  for (const char *opcode : {"ragged-all-to-all", "rng", "domain"})
     EXPECT_CONTAINS(refusedLine("f32[2]", fmt::format("q = f32[2] {}(p)", opcode)),
                     fmt::format("t.hlo:8:12: '{}' is not supported\ndocs/hlo.md lists", opcode));
 }
