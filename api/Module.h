@@ -29,7 +29,8 @@ struct ModuleRequest {
   bool assembly = false;        ///< describeModule: the instructions of every kernel
   double timeoutSeconds = 30;   ///< of each collective
   int warmup = 0, repeat = 0;   ///< runs after the first; `repeat` of them are timed
-  std::function<void(size_t done, size_t all)> progress; ///< while kernels are compiled
+  std::function<void(size_t done, size_t all)> progress; ///< while kernels are compiled, on any thread, one
+                                                         ///< call at a time
 };
 
 struct ModuleResult {

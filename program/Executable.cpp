@@ -173,7 +173,7 @@ size_t Executable::countKernels(const CompiledGraph &compiled) const {
   return count;
 }
 
-/// Of steps without a collective.
+/// Adds the compilation of each step that is no collective.
 void Executable::collectKernels(CompiledGraph &compiled, std::vector<std::function<void()>> &kernels) {
   for (CompiledStep &step : compiled.steps)
     if (step.condition) {
@@ -186,32 +186,33 @@ void Executable::collectKernels(CompiledGraph &compiled, std::vector<std::functi
     }
 }
 
-/// On all cores. The first error, in the order of the text, is thrown.
+/// On all cores, up to the first error, which is thrown; of several that of the first in the module.
 void Executable::compileKernels() {
   std::vector<std::function<void()>> kernels;
   collectKernels(*entry, kernels);
   std::vector<std::exception_ptr> errors(kernels.size());
   std::atomic<size_t> next = 0;
-  std::mutex telling;
+  std::atomic<bool> failed = false;
+  std::mutex progressLock;
   auto work = [&] {
-    for (size_t i = next++; i < kernels.size(); i = next++) {
+    for (size_t i = next++; i < kernels.size() && !failed; i = next++)
       try {
         kernels[i]();
+        std::lock_guard lock(progressLock);
+        if (options.progress)
+          options.progress(++done, total);
       } catch (...) {
         errors[i] = std::current_exception();
+        failed = true;
       }
-      std::lock_guard lock(telling);
-      if (options.progress)
-        options.progress(++done, total);
-    }
   };
-  size_t threads = std::min<size_t>(std::max(1U, std::thread::hardware_concurrency()), kernels.size());
-  std::vector<std::thread> others;
-  for (size_t i = 1; i < threads; ++i)
-    others.emplace_back(work);
-  work();
-  for (std::thread &other : others)
-    other.join();
+  {
+    size_t threads = std::min<size_t>(std::max(1U, std::thread::hardware_concurrency()), kernels.size());
+    std::vector<std::jthread> others;
+    for (size_t i = 1; i < threads; ++i)
+      others.emplace_back(work);
+    work();
+  }
   for (const std::exception_ptr &error : errors)
     if (error)
       std::rethrow_exception(error);

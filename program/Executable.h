@@ -54,7 +54,7 @@ struct CompiledGraph {
   std::map<NodeId, NodeId> parameters, updated;
   const CompiledGraph *outer = nullptr; ///< of a loop's condition or body
   bool hasCollectives = false;          ///< also in loops
-  /// Of a loop's body, by device and number: copies of arrays that become other ones.
+  /// Of a loop's body, by device and number: copies of parameters that are results at another position.
   std::vector<std::map<size_t, Buffer>> exchanged;
 };
 

@@ -24,10 +24,11 @@ struct StepKernel {
   int64_t blocks = 0; ///< program instances; 0 when there is nothing to do
 };
 
-/// Kernels of one text are compiled once, also by several threads. For one chip.
+/// Kernels of one text are compiled once, also by several threads; for one chip, and with options that differ in
+/// nothing but warps. Their packages are the same, with the name of the one that was first.
 class KernelCache {
 public:
-  /// `make` may throw, which all who wait for the text get.
+  /// `make` may throw; every thread that waits for the text gets the exception.
   Package get(const std::string &text, int warps, const std::function<Package()> &make);
 
 private:

@@ -32,7 +32,7 @@ std::string neutralOf(ReductionKind kind, DType type) {
   };
   switch (kind) {
   case ReductionKind::Add:
-    return isFloat ? "-0" : "0"; // what changes not even the sign of a zero
+    return isFloat ? "-0" : "0"; // keeps the sign of a zero
   case ReductionKind::Or:
     return "0";
   case ReductionKind::Multiply:
@@ -129,7 +129,7 @@ NodeId Splitter::reduce(NodeId value, std::vector<int64_t> sizes, std::vector<in
     if (isRow && size > largestRow) {
       value = cut(value, sizes, dimension, partOfRow);
       value = partly(value, sizes, {dimension + 1});
-    } else if (last > 0) { // the longest row that there is of whole dimensions
+    } else if (last > 0) { // the last dimensions whose elements are at most one row
       std::vector<int64_t> along = {reduced.back()};
       int64_t columns = size;
       reduced.pop_back();
@@ -155,8 +155,10 @@ NodeId addReduction(const hlo::Module &module, const hlo::Instruction &reduction
   DType type = result.type;
   // What is narrower is added up in f32, and rounded once.
   bool isNarrow = hlo::isFloating(type) && type != DType::F32 && type != DType::F64;
-  bool isExact = kind == ReductionKind::Minimum || kind == ReductionKind::Maximum;
-  if (!kind || operands.size() != 2 || from.elementCount() == 0 || (isNarrow && !isExact))
+  bool has16Bits = type == DType::F16 || type == DType::BF16; // which have infinities
+  bool isExact = has16Bits && (kind == ReductionKind::Minimum || kind == ReductionKind::Maximum);
+  bool isPartOfByte = type != DType::Pred && hlo::bitWidth(type) < 8;
+  if (!kind || operands.size() != 2 || from.elementCount() == 0 || (isNarrow && !isExact) || isPartOfByte)
     return add(reduction, result, operands);
   std::vector<int64_t> reduced = reduction.dimensions;
   std::ranges::sort(reduced);

@@ -151,7 +151,8 @@ struct Program::Implementation : Executable {
     return any;
   }
 
-  // A result that nothing else is is swapped with the array. What the array was is overwritten in the next trip.
+  // A result with a buffer of its own that is no other result is swapped with the loop's array; the next trip
+  // overwrites the old one. Where there are collectives, arrays keep their addresses.
   void takeResults(CompiledGraph &outer, CompiledStep &step, size_t device) {
     const Node &node = (*outer.graph)[step.step.node];
     CompiledGraph &body = *step.body;
@@ -179,7 +180,8 @@ struct Program::Implementation : Executable {
 
   // The condition and the body read the loop's arrays where they are.
   void runLoop(CompiledGraph &outer, CompiledStep &step, const std::vector<bool> &active) {
-    constexpr int64_t tripsInFlight = 256; // of those that are counted
+    // Of those that are counted, launches that nothing waits for; fewer where their time is limited.
+    const int64_t tripsInFlight = options.limitSeconds > 0 ? 8 : 256;
     const Graph &source = *outer.graph;
     const Node &node = source[step.step.node];
     for (size_t device = 0; device < devices.size(); ++device)
@@ -191,10 +193,11 @@ struct Program::Implementation : Executable {
     std::vector<bool> running = active;
     auto start = std::chrono::steady_clock::now();
     for (int64_t trips = 0;; ++trips) {
-      if (step.trips && trips && trips % tripsInFlight == 0)
+      bool isCounted = step.trips.has_value(), isOver = isCounted && trips >= *step.trips;
+      if (isCounted && trips && (trips % tripsInFlight == 0 || (isOver && options.limitSeconds > 0)))
         synchronize();
       checkTime(node, start, trips);
-      if (step.trips ? trips >= *step.trips : !goesOn(step, running))
+      if (isCounted ? isOver : !goesOn(step, running))
         return;
       runGraph(*step.body, running);
       for (size_t device = 0; device < devices.size(); ++device)

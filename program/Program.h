@@ -41,7 +41,8 @@ struct ProgramOptions {
   double deadlineSeconds = 30; ///< of each collective
   /// Of each other kernel and of each loop with all its trips; 0: HEDDLE_LAUNCH_TIMEOUT, and none for loops.
   double limitSeconds = 0;
-  std::function<void(size_t done, size_t all)> progress; ///< while kernels are compiled; may be empty
+  std::function<void(size_t done, size_t all)> progress; ///< while kernels are compiled, on any thread, one
+                                                         ///< call at a time; may be empty
 };
 
 /// A step, kernel or collective or loop, as `heddle inspect` shows it.

@@ -18,12 +18,12 @@ static bool isRemainderOp(Operation *op) {
   return isa<arith::RemSIOp, arith::RemUIOp>(op);
 }
 
-// x / 0 is all ones, x % 0 is x, and the smallest integer by -1 wraps; a hardware division would trap.
-/// Whether a dividend is no lowest number of its type, whose quotient by -1 does not fit.
+/// Whether the dividend was extended from a narrower type, so that dividing it by -1 cannot overflow.
 static bool fitsNarrower(Value a) {
   return a.getDefiningOp<arith::ExtSIOp>() || a.getDefiningOp<arith::ExtUIOp>();
 }
 
+// x / 0 is all ones, x % 0 is x, and the smallest integer by -1 wraps; a hardware division would trap.
 Value Numbers::divide(Operation *op, Value a, Value d) {
   bool isRemainder = isRemainderOp(op);
   Type type = getElementTypeOrSelf(a.getType());

@@ -87,7 +87,7 @@ private:
   llvm::LLVMContext &context;
 };
 
-/// What divides 64-bit numbers that fit fewer bits, as offsets often do, is made to divide these.
+/// Narrows 64-bit divisions whose operands fit fewer bits, as offsets often do.
 constexpr const char *narrowDivisions = ",function(correlated-propagation,instcombine<no-verify-fixpoint>)";
 
 bool dividesWide(const llvm::Module &module) {

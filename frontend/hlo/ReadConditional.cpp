@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace heddle::hlo {
@@ -37,10 +38,13 @@ std::vector<int> InstructionParser::selectorsOf(const Definition &definition, co
   return selectors;
 }
 
-static bool hasLoop(const Module &module, int number) {
+/// `seen`: computations without one.
+static bool hasLoop(const Module &module, int number, std::set<int> &seen) {
+  if (!seen.insert(number).second)
+    return false;
   return std::ranges::any_of(module.computation(number).instructions, [&](const Instruction &instruction) {
     bool calls = instruction.opcode == Opcode::Call || instruction.opcode == Opcode::Fusion;
-    return instruction.opcode == Opcode::While || (calls && hasLoop(module, instruction.calledComputation));
+    return instruction.opcode == Opcode::While || (calls && hasLoop(module, instruction.calledComputation, seen));
   });
 }
 
@@ -95,7 +99,8 @@ InstructionParser::Binding InstructionParser::finishConditional(Definition &defi
     call.opcode = Opcode::Call;
     call.operands = {conditional.operands[branch + 1]};
     call.calledComputation = branches[branch];
-    bool isAlone = selectors.empty() || !hasLoop(context.module, branches[branch]);
+    std::set<int> seen;
+    bool isAlone = selectors.empty() || !hasLoop(context.module, branches[branch], seen);
     results.push_back(isAlone ? append(std::move(call), definition.location)
                               : callOnlyIf(isChosen(branch), call, definition.location));
   }

@@ -511,11 +511,11 @@ InstructionParser::Binding InstructionParser::finishConvolution(Definition &defi
     auto matrixOf = [&](int value, std::vector<int64_t> order, const std::vector<int64_t> &contracting, int64_t first,
                         int64_t second) {
       order.insert(order.end(), contracting.begin(), contracting.end());
-      Instruction turned;
-      turned.opcode = Opcode::Transpose;
-      turned.operands = {value};
-      turned.dimensions = std::move(order);
-      return reshape(append(std::move(turned), location), {first, second}, location);
+      Instruction transposed;
+      transposed.opcode = Opcode::Transpose;
+      transposed.operands = {value};
+      transposed.dimensions = std::move(order);
+      return reshape(append(std::move(transposed), location), {first, second}, location);
     };
     std::vector<int64_t> kept; // results, batch and the one group
     for (size_t i = 0; i < spatial; ++i)

@@ -102,6 +102,9 @@ TEST(LongReductions, EachElementCountsOnce) {
         "u8", "maximum", "3", [&] { return double(random() % 200); },
         [](double x, double y) { return std::max(x, y); });
     check("bf16", "maximum", "-2000", number, [](double x, double y) { return std::max(x, y); });
+    check(
+        "f8e4m3fn", "maximum", "-100", [&] { return double(random() % 20); },
+        [](double x, double y) { return std::max(x, y); });
     check("f32", "minimum", "5000", number, [](double x, double y) { return std::min(x, y); });
     check(
         "f64", "multiply", "3", [&] { return random() % 5000 ? 1.0 : -1.0; }, [](double x, double y) { return x * y; });

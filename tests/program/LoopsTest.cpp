@@ -2,6 +2,7 @@
 // Loops whose arrays are read where they are, swapped or are updated in place, and scatters that are read as
 // loops.
 #include "frontend/hlo/Parser.h"
+#include "support/TestError.h"
 #include "tests/multi_device/TestDevices.h"
 #include "tests/program/RunModule.h"
 #include <fmt/format.h>
@@ -160,6 +161,44 @@ TEST(Loops, AnUpdateIsWrittenAlone) {
                      "a2 = f32[4,3] dynamic-update-slice(a, u, i, zero)\n ";
   EXPECT_NE(kernelText(loopOf(body + "b2 = f32[4,3] copy(b)")).find("tensor<4x"), std::string::npos);
   EXPECT_NE(kernelText(loopOf(body + "b2 = f32[4,3] add(a, a2)")).find("tensor<16x"), std::string::npos);
+}
+
+// Whether its trips are counted by the program or by its condition.
+TEST(Loops, TakeLongerThanTheirLimit) {
+  for (const char *direction : {"LT", "NE"}) {
+    std::string text = fmt::format(R"(HloModule m
+condition {{
+ s = (s32[], f32[1024,512]) parameter(0)
+ i = s32[] get-tuple-element(s), index=0
+ n = s32[] constant(250)
+ ROOT r = pred[] compare(i, n), direction={}
+}}
+body {{
+ s = (s32[], f32[1024,512]) parameter(0)
+ i = s32[] get-tuple-element(s), index=0
+ a = f32[1024,512] get-tuple-element(s), index=1
+ one = s32[] constant(1)
+ next = s32[] add(i, one)
+ b = f32[1024,512] sine(a)
+ ROOT t = (s32[], f32[1024,512]) tuple(next, b)
+}}
+ENTRY e {{
+ i = s32[] constant(0)
+ a = f32[1024,512] parameter(0)
+ s = (s32[], f32[1024,512]) tuple(i, a)
+ w = (s32[], f32[1024,512]) while(s), condition=condition, body=body
+ ROOT r = f32[1024,512] get-tuple-element(w), index=1
+}}
+)",
+                                   direction);
+    hlo::Module module = hlo::parseModule(text, "loop.hlo");
+    ProgramOptions options;
+    options.limitSeconds = 0.02;
+    hlo::Shape shape = hlo::Shape::array(hlo::DType::F32, {1024, 512});
+    std::string message =
+        messageOf([&] { runOnDevices(module, {{valueOf(shape, [](int64_t i) { return double(i % 7); })}}, options); });
+    EXPECT_NE(message.find("loop `w` ran for"), std::string::npos) << message;
+  }
 }
 
 //===-- Scatters -------------------------------------------------------------------------------------------------===//

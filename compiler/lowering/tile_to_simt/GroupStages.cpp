@@ -21,10 +21,10 @@ struct Piece {
 };
 
 struct GroupLoop {
-  AsyncWaitOp wait = {};                ///< for copies of all warps
-  SmallVector<BarrierOp> barriers = {}; ///< after it
-  SmallVector<Operation *> landed = {}; ///< waits for those of producer warps
-  SmallVector<Operation *> early = {};  ///< numbers, addresses, masks
+  AsyncWaitOp wait = {};                       ///< for copies of all warps
+  SmallVector<BarrierOp> barriers = {};        ///< after it
+  SmallVector<Operation *> producerWaits = {}; ///< waits for those of producer warps
+  SmallVector<Operation *> early = {};         ///< numbers, addresses, masks
   SmallVector<Piece> pieces = {};
   /// The wait for the matmul of the iteration before, at the end of this one, where it leaves this one's pending.
   DotWaitOp late = {};
@@ -52,7 +52,8 @@ static bool dependsOn(Operation *op, const llvm::SetVector<Operation *> &compute
       .wasInterrupted();
 }
 
-/// Tiles are free when what reads them is over: with the last wait for a matmul, if no other one has begun since.
+/// Tiles are free when the matmul that reads them is over: after the last wait for one. False where another matmul has
+/// begun since; the loop then gets no stages.
 static bool addArrival(SmallVectorImpl<Piece> &pieces, Operation *arrive) {
   auto last = llvm::find_if(llvm::reverse(pieces), [](const Piece &piece) { return piece.kind != Piece::Vector; });
   bool isOver = last != pieces.rend() && last->kind == Piece::Wait;
@@ -87,7 +88,7 @@ static std::optional<GroupLoop> piecesOf(scf::ForOp loop) {
       add(Piece::Wait, op);
       computed.insert(op);
     } else if (isa<WaitArrivalsOp>(op) && !multiplies) {
-      found.landed.push_back(op);
+      found.producerWaits.push_back(op);
     } else if (isa<ArriveOp>(op) && addArrival(found.pieces, op)) {
     } else if (isCopy(op)) {
       add(Piece::Memory, op);
@@ -103,7 +104,8 @@ static std::optional<GroupLoop> piecesOf(scf::ForOp loop) {
       return std::nullopt;
     }
   }
-  bool copiesItself = !found.barriers.empty() && copies, hasProducer = !found.landed.empty() && !found.wait && !copies;
+  bool copiesItself = !found.barriers.empty() && copies,
+       hasProducer = !found.producerWaits.empty() && !found.wait && !copies;
   if (!multiplies || !(copiesItself || hasProducer))
     return std::nullopt;
   if (found.pieces.size() > 2 && found.pieces.back().kind == Piece::Vector)
@@ -201,7 +203,7 @@ void simt::makeGroupStages(scf::ForOp loop, const GroupWay &way) {
   for (BarrierOp barrier : found.barriers)
     barrier.erase();
   Operation *end = loop.getBody()->getTerminator();
-  llvm::append_range(found.early, found.landed);
+  llvm::append_range(found.early, found.producerWaits);
   for (Operation *op : found.early)
     op->moveBefore(end);
   size_t made = 0;

@@ -129,8 +129,8 @@ private:
   int64_t accessesIn(triton::LoadOp load, const LinearLayout &layout);
   /// Whether each thread can load and compute the tile's elements in this layout at less cost than an exchange.
   bool canRepeat(mlir::Value value, const LinearLayout &layout, RepeatedWork &work);
-  /// Whether the tile is better exchanged in place of `whole`, which is computed from it: it is not wider, or is
-  /// exchanged anyway.
+  /// Whether to exchange `tile` and compute `whole` from it again, instead of exchanging `whole`: where `tile` is not
+  /// wider than `whole`, or is exchanged to this layout already.
   bool isExchangedFor(mlir::Value tile, mlir::Value whole, const LinearLayout &layout);
   /// The tile loaded or computed again in this layout, where it can be; else null.
   mlir::Value repeat(mlir::Value value, const LinearLayout &layout);

@@ -59,7 +59,7 @@ bool LayoutAssigner::canRepeat(Value value, const LinearLayout &layout, Repeated
   Operation *op = value.getDefiningOp();
   auto known = repeatable.find(op);
   if (known == repeatable.end()) {
-    // Of what is loaded, threads would wait earlier for each other.
+    // A loaded value is not exchanged: its barrier would come before the loads that follow.
     bool isOnly = work.computed > 0 && own(value) && !value.getDefiningOp<LoadOp>() &&
                   (!work.exchanged || work.exchanged == value);
     work.exchanged = value;
