@@ -169,7 +169,7 @@ void Executable::prepare(CompiledGraph &compiled, const Graph &source, bool isLo
 size_t Executable::countKernels(const CompiledGraph &compiled) const {
   size_t count = 0;
   for (const CompiledStep &step : compiled.steps)
-    count += step.condition ? countKernels(*step.condition) + countKernels(*step.body) : 1;
+    count += step.condition ? (step.trips ? 0 : countKernels(*step.condition)) + countKernels(*step.body) : 1;
   return count;
 }
 
@@ -177,7 +177,8 @@ size_t Executable::countKernels(const CompiledGraph &compiled) const {
 void Executable::collectKernels(CompiledGraph &compiled, std::vector<std::function<void()>> &kernels) {
   for (CompiledStep &step : compiled.steps)
     if (step.condition) {
-      collectKernels(*step.condition, kernels);
+      if (!step.trips) // else it never runs
+        collectKernels(*step.condition, kernels);
       collectKernels(*step.body, kernels);
     } else if (step.step.kind == Step::Kind::Kernel) {
       kernels.emplace_back([this, &compiled, &step] {
@@ -221,7 +222,8 @@ void Executable::compileKernels() {
 void Executable::compileAll(CompiledGraph &compiled) {
   for (CompiledStep &step : compiled.steps) {
     if (step.condition) {
-      compileAll(*step.condition);
+      if (!step.trips)
+        compileAll(*step.condition);
       compileAll(*step.body);
       continue;
     }

@@ -159,6 +159,12 @@ private:
     return add(std::move(node));
   }
 
+  AddNode adder() {
+    return [this](const hlo::Instruction &made, const hlo::Shape &of, std::vector<NodeId> from) {
+      return add(made, of, std::move(from));
+    };
+  }
+
   Tree valueOf(const hlo::Instruction &instruction, const std::vector<Tree> &values) {
     std::vector<Tree> operands;
     for (int operand : instruction.operands)
@@ -197,11 +203,8 @@ private:
     if (inlining.quantised && canQuantise(module, instruction))
       return quantised(instruction, leaves);
     if (instruction.opcode == Opcode::Reduce && !instruction.shape.isTuple()) {
-      auto addNode = [this](const hlo::Instruction &made, const hlo::Shape &of, std::vector<NodeId> from) {
-        return add(made, of, std::move(from));
-      };
       const hlo::Shape from = graph[leaves[0]].shape;
-      return {addReduction(module, instruction, instruction.shape, from, leaves, addNode), {}};
+      return {addReduction(module, instruction, instruction.shape, from, leaves, adder()), {}};
     }
     if (!instruction.shape.isTuple())
       return {add(instruction, instruction.shape, leaves), {}};
@@ -223,10 +226,7 @@ private:
     for (NodeId operand : operands) {
       ++inlining.quantisedSums;
       hlo::Shape shape = graph[operand].shape;
-      auto addNode = [this](const hlo::Instruction &made, const hlo::Shape &of, std::vector<NodeId> from) {
-        return add(made, of, std::move(from));
-      };
-      results.elements.push_back({quantisedSum(module, *inlining.quantised, instruction, shape, operand, addNode), {}});
+      results.elements.push_back({quantisedSum(module, *inlining.quantised, instruction, shape, operand, adder()), {}});
     }
     return instruction.shape.isTuple() ? results : results.elements[0];
   }

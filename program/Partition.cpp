@@ -201,7 +201,7 @@ private:
   }
 
   void fuse(NodeId id) {
-    Step step{Step::Kind::Collective, id, {}, {}, true, 0, {}, {}, -1, {}, -1};
+    Step step{.kind = Step::Kind::Collective, .node = id};
     if (options.fuseCollectives)
       addMatmul(step);
     if (step.matmul > id) {
@@ -362,7 +362,7 @@ private:
         made = with;
     }
     addRowsBehind(id, id, *shape, made);
-    Step step{Step::Kind::Kernel, id, {}, {}, true, 0, {}, {}, -1, {}, -1};
+    Step step{.kind = Step::Kind::Kernel, .node = id};
     setRows(step, made, *shape);
     rowSteps[id] = step;
   }
@@ -404,9 +404,9 @@ private:
     else if (auto rows = rowSteps.find(id); rows != rowSteps.end())
       result.steps.push_back(rows->second);
     else if (node.opcode() == Opcode::While && node.loopFirst == id)
-      result.steps.push_back({Step::Kind::Loop, id, {}, {}, true, 0, {}, {}, -1, {}, -1});
+      result.steps.push_back({.kind = Step::Kind::Loop, .node = id});
     else if (isPlainKernel(id) && !movedTo.count(id))
-      result.steps.push_back({Step::Kind::Kernel, id, {}, {}, true, 0, {}, {}, -1, {}, inPlaceOf(id)});
+      result.steps.push_back({.kind = Step::Kind::Kernel, .node = id, .inPlace = inPlaceOf(id)});
   }
 
   const Graph &graph;

@@ -15,19 +15,19 @@ namespace heddle::program {
 struct Step {
   enum class Kind { Kernel, Collective, Loop };
   Kind kind = Kind::Kernel;
-  NodeId node = -1;              ///< what a kernel computes; the collective; array 0 of the loop
-  std::vector<NodeId> epilogues; ///< stored nodes that a collective's kernel computes from each of its tiles
-  std::vector<NodeId> tail;      ///< stored nodes that it computes when all tiles are there: row reductions and what
+  NodeId node = -1;                   ///< what a kernel computes; the collective; array 0 of the loop
+  std::vector<NodeId> epilogues = {}; ///< stored nodes that a collective's kernel computes from each of its tiles
+  std::vector<NodeId> tail = {}; ///< stored nodes that it computes when all tiles are there: row reductions and what
                                  ///< is made of them
   bool keepsResult = true;       ///< whether anything reads the collective's own result from a buffer
   /// Above 0: a kernel or collective that takes rows of so many elements, one at a time. `rows` are the nodes that it
   /// makes of a row, in the order of the graph, and `epilogues` and `tail` are empty.
   int64_t columns = 0;
-  std::vector<NodeId> rows;
-  std::set<NodeId> kept; ///< those of `rows` that something reads from a buffer
+  std::vector<NodeId> rows = {};
+  std::set<NodeId> kept = {}; ///< those of `rows` that something reads from a buffer
   /// A dot that the collective's kernel computes tile by tile: its operand, or the only reader of what it gathers.
   NodeId matmul = -1;
-  std::string apart; ///< of a collective beside a dot: why the two are two kernels
+  std::string apart = {}; ///< of a collective beside a dot: why the two are two kernels
   /// The parameter of a loop's body in whose memory the kernel makes a dynamic-update-slice: it writes the update only.
   NodeId inPlace = -1;
 };

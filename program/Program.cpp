@@ -280,6 +280,10 @@ struct Program::Implementation : Executable {
       description.shape = hlo::formatShapePlain(node.shape);
       description.kind = step.condition ? "while" : step.calls.empty() ? "kernel" : opcodeName(node.opcode());
       description.text = step.kernel.text;
+      if (step.trips)
+        description.plan += fmt::format("trips           {}\n", *step.trips);
+      if (step.step.inPlace >= 0)
+        description.plan += "in place        writes the update only\n";
       if (step.kernel.blocks && packages == Packages::With)
         description.package = step.kernel.package;
       for (const std::vector<NodeId> &fused : {step.step.epilogues, step.step.tail, step.step.rows})
@@ -305,7 +309,8 @@ struct Program::Implementation : Executable {
       description.groups = fmt::format("{}", fmt::join(groups, ","));
       out.push_back(description);
       if (step.condition) {
-        describeGraph(*step.condition, depth + 1, packages, out);
+        if (!step.trips)
+          describeGraph(*step.condition, depth + 1, packages, out);
         describeGraph(*step.body, depth + 1, packages, out);
       }
     }

@@ -50,7 +50,8 @@ struct StepDescription {
   std::string kind;               ///< `kernel`, `all-reduce`, `while`
   std::string name;               ///< of the instruction
   std::string shape;              ///< of what it makes
-  std::string plan;               ///< describe(plan) of a collective, once per group size
+  std::string plan;               ///< lines: of a collective describe(plan), once per group size; the trips of a loop
+                                  ///< that counts; what an update in place writes
   std::string algorithm;          ///< of a collective's largest group
   std::string groups;             ///< `{0,1},{2,3}`
   std::vector<std::string> fused; ///< instructions computed inside a collective's kernel

@@ -5,6 +5,7 @@
 #include "compiler/emit/CopyScopes.h"
 #include "compiler/emit/Guard.h"
 #include "compiler/emit/LlvmOptions.h"
+#include "compiler/emit/RegisterEstimate.h"
 #include "compiler/emit/SingleLanes.h"
 #include "compiler/emit/TargetMachines.h"
 #include "support/Error.h"
@@ -92,10 +93,7 @@ constexpr const char *narrowDivisions = ",function(correlated-propagation,instco
 
 bool dividesWide(const llvm::Module &module) {
   return llvm::any_of(module, [](const llvm::Function &function) {
-    return llvm::any_of(llvm::instructions(function), [](const llvm::Instruction &instruction) {
-      return instruction.isIntDivRem() && instruction.getType()->isIntegerTy(64) &&
-             !llvm::isa<llvm::Constant>(instruction.getOperand(1));
-    });
+    return llvm::any_of(llvm::instructions(function), isWideDivision);
   });
 }
 

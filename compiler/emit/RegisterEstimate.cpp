@@ -57,10 +57,6 @@ constexpr unsigned reservedForGroups = 26;
 /// For 64-bit divisions, each a sequence of some 70 instructions, of which ptxas 12.8 has several at a time.
 constexpr unsigned reservedForDivisions = 64;
 
-bool isWideDivision(const Instruction &instruction) {
-  return instruction.isIntDivRem() && instruction.getType()->isIntegerTy(64);
-}
-
 unsigned reservedFor(const Instruction &instruction) {
   return isGroupMatmul(instruction) ? reservedForGroups : isWideDivision(instruction) ? reservedForDivisions : 0;
 }
@@ -263,6 +259,11 @@ private:
 };
 
 } // namespace
+
+bool heddle::isWideDivision(const Instruction &instruction) {
+  return instruction.isIntDivRem() && instruction.getType()->isIntegerTy(64) &&
+         !isa<Constant>(instruction.getOperand(1));
+}
 
 unsigned heddle::estimateRegisters(const Function &function, const UniformityInfo &uniformity) {
   return Estimate(function, uniformity).most();

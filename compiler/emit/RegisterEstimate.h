@@ -5,7 +5,8 @@
 
 namespace llvm {
 class Function;
-}
+class Instruction;
+} // namespace llvm
 
 namespace heddle {
 
@@ -18,6 +19,9 @@ unsigned estimateRegisters(const llvm::Function &function, const llvm::Uniformit
 
 /// Registers without which the assembler refuses the matmuls of warp groups in `function`; 0 where there are none.
 unsigned leastForGroupMatmuls(const llvm::Function &function);
+
+/// A division of 64-bit integers by what is no constant, for which chips have no instruction.
+bool isWideDivision(const llvm::Instruction &instruction);
 
 /// Whether there are asynchronous copies to shared memory (cp.async).
 bool copiesAsynchronously(const llvm::Function &function);

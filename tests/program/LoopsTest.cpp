@@ -168,33 +168,33 @@ TEST(Loops, TakeLongerThanTheirLimit) {
   for (const char *direction : {"LT", "NE"}) {
     std::string text = fmt::format(R"(HloModule m
 condition {{
- s = (s32[], f32[1024,512]) parameter(0)
+ s = (s32[], f32[2048,2048]) parameter(0)
  i = s32[] get-tuple-element(s), index=0
  n = s32[] constant(250)
  ROOT r = pred[] compare(i, n), direction={}
 }}
 body {{
- s = (s32[], f32[1024,512]) parameter(0)
+ s = (s32[], f32[2048,2048]) parameter(0)
  i = s32[] get-tuple-element(s), index=0
- a = f32[1024,512] get-tuple-element(s), index=1
+ a = f32[2048,2048] get-tuple-element(s), index=1
  one = s32[] constant(1)
  next = s32[] add(i, one)
- b = f32[1024,512] sine(a)
- ROOT t = (s32[], f32[1024,512]) tuple(next, b)
+ b = f32[2048,2048] sine(a)
+ ROOT t = (s32[], f32[2048,2048]) tuple(next, b)
 }}
 ENTRY e {{
  i = s32[] constant(0)
- a = f32[1024,512] parameter(0)
- s = (s32[], f32[1024,512]) tuple(i, a)
- w = (s32[], f32[1024,512]) while(s), condition=condition, body=body
- ROOT r = f32[1024,512] get-tuple-element(w), index=1
+ a = f32[2048,2048] parameter(0)
+ s = (s32[], f32[2048,2048]) tuple(i, a)
+ w = (s32[], f32[2048,2048]) while(s), condition=condition, body=body
+ ROOT r = f32[2048,2048] get-tuple-element(w), index=1
 }}
 )",
                                    direction);
     hlo::Module module = hlo::parseModule(text, "loop.hlo");
     ProgramOptions options;
-    options.limitSeconds = 0.02;
-    hlo::Shape shape = hlo::Shape::array(hlo::DType::F32, {1024, 512});
+    options.limitSeconds = 0.1; // a trip takes some 10 ms
+    hlo::Shape shape = hlo::Shape::array(hlo::DType::F32, {2048, 2048});
     std::string message =
         messageOf([&] { runOnDevices(module, {{valueOf(shape, [](int64_t i) { return double(i % 7); })}}, options); });
     EXPECT_NE(message.find("loop `w` ran for"), std::string::npos) << message;
