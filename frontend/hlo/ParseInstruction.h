@@ -9,7 +9,7 @@
 
 namespace heddle::hlo {
 
-struct WindowDimension; // ReadWindows.cpp
+struct WindowDimension; // Windows.h
 
 /// Instructions: a complex array's real and imaginary part.
 struct ComplexParts {
@@ -80,6 +80,8 @@ private:
   Binding finishSelectAndScatter(Definition &definition, const Instruction &selection);
   /// [the dimensions of the result]: the number, in its window, of the element that is selected, or -1.
   int selectedOf(const Instruction &selection, int select, std::vector<WindowDimension> &window, Location location);
+  /// [product of the kept dimensions, product of the contracting ones]; there are elements.
+  int matrixOf(int value, const std::vector<int64_t> &kept, const std::vector<int64_t> &contracting, Location location);
   /// A convolution is a gather of the windows and a dot.
   Binding finishConvolution(Definition &definition, const Instruction &convolution);
   /// A sort is a gather in the order of the elements.

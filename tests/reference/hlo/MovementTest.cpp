@@ -161,6 +161,8 @@ TEST(HloContraction, convolutions) {
   expectSame(
       convolve("f32[2,3]", "f32[3,1]", "f32[2,1] convolution(x, w), window={}, dim_labels=bf_io->bf", six, {1, 2, 3}),
       {8, 26}, "without a window");
+  expectSame(convolve("f32[2,3]", "f32[3,1]", "f32[2,1] convolution(x, w), dim_labels=bf_io->bf", six, {1, 2, 3}),
+             {8, 26}, "without a window");
 }
 
 TEST(HloMovement, scatters) {
