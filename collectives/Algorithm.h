@@ -20,6 +20,9 @@ struct Algorithm {
   void (*write)(ProtocolWriter &writer, const Collective &collective);
   bool direct = false;    ///< ranks reach into each other's operands, which have to be plain buffers
   bool oneBuffer = false; ///< no rank stages for a round before all have read what was staged for the one before
+  /// A flag says of each tile that it is staged, in place of barriers. Only for kernels that compute what is staged or
+  /// compute with it, whose blocks share out the work (kernel/KernelFlags.cpp); in no table.
+  bool flags = false;
 
   bool does(CollectiveKind kind) const;
 };
@@ -29,7 +32,7 @@ extern const Algorithm oneShotPull, oneShotPackets, twoShotPull, twoShotPackets,
 extern const Algorithm gatherPackets, gatherPush, gatherPull, gatherDirectPush, gatherDirectPull; // all-gather
 extern const Algorithm scatterPackets, scatterPull, scatterDirect;                                // reduce-scatter
 extern const Algorithm exchangePackets, exchangePush, exchangeDirect;                             // all-to-all
-extern const Algorithm gatherFlags; // all-gather, of kernels that compute with it: not among allAlgorithms
+extern const Algorithm oneShotFlags, scatterFlags, gatherFlags; // of kernels with matmuls: not among allAlgorithms
 extern const Algorithm permutePull, broadcastPull, broadcastScatter;
 
 /// Sends part or slice p to rank p as packets, for every other rank: all are asked for before one is sent, but for

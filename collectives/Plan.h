@@ -24,7 +24,7 @@ struct PlanOptions {
   int computeUnits = 0; ///< GPUs: of each device (Device.h), where all blocks have to run at once; 0: any number
   const Algorithm *own = nullptr; ///< an algorithm that is in no table, instead; it outlives the plan
   /// Rows that the kernel computes at length, as tiles of a matmul: as many blocks as run at once, of `warps` warps,
-  /// and one round where memory allows.
+  /// and one round, where memory allows if the algorithm has no flags.
   bool costlyRows = false;
 };
 
@@ -43,8 +43,10 @@ bool takesRowsWell(const Chip &chip, int ranks);
 
 /// The most program instances of one collective on a rank; counters and signals have room for as many.
 inline constexpr int maxCollectiveBlocks = 128;
-/// The longest row that can be a tile.
-inline constexpr int64_t largestRow = 1 << 14;
+/// The same of a kernel with a matmul, which wants all compute units.
+inline constexpr int maxMatmulBlocks = 160;
+/// The longest row that can be a tile, and the largest tile of a matmul.
+inline constexpr int64_t largestRow = 1 << 14, largestMatmulTile = 1 << 15;
 
 /// Slices of direct algorithms, and of all algorithms on GPUs, are multiples of this, so that all of them begin aligned
 /// in an aligned buffer.
@@ -54,7 +56,8 @@ inline constexpr int64_t directSliceBytes = 64;
 /// arena, which no cache keeps; staged data, which barriers order, have ordinary memory of their own.
 struct ArenaLayout {
   int64_t counters = 0; ///< one u64 per block: the epoch of its last round; all ones when it has missed a peer
-  int64_t signals = 0;  ///< u64 [block][rank]: what the block barrier writes
+  int64_t tickets = 0;  ///< of algorithms with flags: u64 [parity], the number of the next piece of a matmul
+  int64_t signals = 0;  ///< u64 [block][rank]: what the block barrier writes, or flags of tiles
   int64_t operands = 0; ///< of direct algorithms: packets [block][rank][4] with the addresses of its input and output
   int64_t stagingSlot = 0;   ///< size of a slot
   int64_t stagingParity = 0; ///< from one parity's slots to the other's; 0 when both have the same
@@ -74,11 +77,13 @@ struct Plan {
   int blocks = 1;
   int64_t tileElements = 1;
   int64_t tilesPerRound = 1;
-  int64_t rowElements = 0;             ///< above 0: each tile holds one row, and slices are whole rows
-  std::string target = "host";         ///< the chip's name: what the kernel is compiled for
-  const Chip *chip = &hostChip;        ///< which has to live as long as the plan
-  int warps = 1;                       ///< GPUs: of a block
-  int computeUnits = 0;                ///< GPUs: of a device, as PlanOptions says, or of the chip's product
+  int64_t rowElements = 0;      ///< above 0: each tile holds one row, and slices are whole rows
+  std::string target = "host";  ///< the chip's name: what the kernel is compiled for
+  const Chip *chip = &hostChip; ///< which has to live as long as the plan
+  int warps = 1;                ///< GPUs: of a block
+  int computeUnits = 0;         ///< GPUs: of a device, as PlanOptions says, or of the chip's product
+  /// Of algorithms with flags: the last ones of the blocks, which move data while the others compute. 0: all do both.
+  int transferBlocks = 0;
   int64_t rounds = 0;                  ///< 0 when there is nothing to do: nothing is launched then
   int64_t sliceElements = 0;           ///< elements that tiles cut: of a part, or of a slice
   int epochs = 1;                      ///< per round
@@ -96,6 +101,10 @@ struct Plan {
   /// Elements of the array from one tile to the next; in slots it is always tileElements.
   int64_t tileStride() const { return rowElements ? rowElements : tileElements; }
   int64_t roundElements() const { return blocks * tilesPerRound * tileStride(); }
+  int computeBlocks() const { return blocks - transferBlocks; }
+  /// Of a part or slice.
+  int64_t tileCount() const { return (sliceElements + tileStride() - 1) / tileStride(); }
+  int64_t costlyTiles() const { return tileCount() * collective.inputParts(); } ///< that are computed at length
   /// Whether a part is one run of elements, so that no index needs a division.
   bool partsAreRuns() const {
     return collective.outer == 1 || (collective.inputParts() == 1 && collective.outputParts() == 1);

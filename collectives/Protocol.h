@@ -17,13 +17,14 @@ inline constexpr int protocolVersion = 1;
 
 /// A rank as an algorithm names it.
 struct Rank {
-  enum class Form { Fixed, Own, Table };
+  enum class Form { Fixed, Own, Table, Turn };
   Form form = Form::Own;
   int value = 0;          ///< Fixed: the rank; Own: an amount to add, modulo the number of ranks
   std::vector<int> table; ///< Table: by own rank; -1 is none
   static Rank fixed(int rank) { return {Form::Fixed, rank, {}}; }
   static Rank own(int plus = 0) { return {Form::Own, plus, {}}; }
   static Rank by(std::vector<int> table) { return {Form::Table, 0, std::move(table)}; }
+  static Rank turn() { return {Form::Turn, 0, {}}; } ///< within eachRank, of a reader with one code for all ranks
   /// The rank that rank `me` of `ranks` means, or -1.
   int of(int me, int ranks) const {
     return form == Form::Fixed ? value : form == Form::Own ? (me + value) % ranks : table[size_t(me)];
@@ -78,12 +79,17 @@ public:
   }
   /// Whether a block has several tiles in a round, so that stages have something beside them.
   virtual bool hasSeveralTiles() const { return false; }
+  /// `body` for each rank, the own one last. A reader may write one code for all of them.
+  virtual void eachRank(int ranks, const std::function<void(const Rank &)> &body) {
+    for (int k = 1; k <= ranks; ++k)
+      body(Rank::own(k % ranks));
+  }
   /// Whether input() computes at length: each is asked for once, and is sent before the next one.
   virtual bool hasCostlyInput() const { return false; }
   /// A barrier of block b of every rank; orders staging memory.
   virtual void barrier() = 0;
-  /// Its halves, for one tile: tells block b of every other rank that the tile is in its staging memory; waits until
-  /// all others have told.
+  /// Its halves, for one tile: tells every other rank that the tile is in staging memory, of whichever rank; waits
+  /// until all others have told.
   virtual void signal() {}
   virtual void await() {}
 

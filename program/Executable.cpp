@@ -116,13 +116,11 @@ std::string Executable::whyApart(const hlo::Instruction &instruction, const Matm
   bool gathers = kind == CollectiveKind::AllGather;
   if (options.matmuls == MatmulFusion::Fused || chip.vendor == Vendor::Host)
     return "";
-  if (kind == CollectiveKind::ReduceScatter)
-    return "the kernel of both was 2 to 5 % slower where it was measured";
   int given = computeUnits();
-  int64_t units = given ? given : chip.computeUnits, blocks = std::min<int64_t>(units, maxCollectiveBlocks);
+  int64_t units = given ? given : chip.computeUnits, blocks = std::min<int64_t>(units, maxMatmulBlocks);
   if (blocks * 10 < units * 9)
-    return fmt::format("a collective has at most {} blocks, and the device {} compute units", blocks, units);
-  MatmulTiles tiles = tilesOf(matmul, kind == CollectiveKind::AllReduce ? 1 : ranks, chip);
+    return fmt::format("the kernel of both has at most {} blocks, and the device {} compute units", blocks, units);
+  MatmulTiles tiles = tilesBeside(kind, ranks, matmul, chip);
   int64_t count = tiles.parts * tiles.tilesOfPart(), wanted = gathers ? blocks : blocks * ranks;
   if (count < wanted)
     return fmt::format("{} tiles of {}x{} are too few: {} blocks{} want one each", count, tiles.tileRows,

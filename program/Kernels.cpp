@@ -387,12 +387,22 @@ std::string whyNoRoom(CollectiveKind kind, const Matmul &matmul) {
              : "";
 }
 
-/// What a block of 8 warps stores into the memory of others at once: 64 bytes for each thread.
-static constexpr int64_t gatherTileBytes = 16 << 10;
+/// What a block of 8 warps stores into the memory of others at once: 256 bytes for each thread, as few blocks do it.
+static constexpr int64_t gatherTileBytes = 64 << 10;
+
+/// Two ranks: of more, one shot would move more than two.
+static bool takesOneShot(int64_t ranks) {
+  return ranks <= 2;
+}
+
+MatmulTiles tilesBeside(CollectiveKind kind, int64_t ranks, const Matmul &matmul, const Chip &chip) {
+  if (kind == CollectiveKind::AllReduce)
+    return tilesOf(matmul, 1, chip, takesOneShot(ranks));
+  return tilesOf(matmul, ranks, chip);
+}
 
 static MatmulTiles tilesOfStep(const Graph &graph, const Step &step, const Chip &chip, const Collective &collective) {
-  int64_t parts = std::max(collective.inputParts(), collective.outputParts());
-  return tilesOf(*matmulOf(graph, graph[step.matmul]), parts, chip);
+  return tilesBeside(collective.kind, collective.ranks, *matmulOf(graph, graph[step.matmul]), chip);
 }
 
 std::string describeTiles(const Graph &graph, const Step &step, const Plan &plan) {
@@ -413,15 +423,20 @@ PlanOptions planOptionsFor(const Graph &graph, const Step &step, const Chip &chi
     collective.inner = tiles.tilesOfPart() * tiles.tileElements();
     options.rowElements = tiles.tileElements();
     options.costlyRows = true;
-    options.algorithm = collective.kind == CollectiveKind::AllReduce ? "two_shot_packets" : "scatter_packets";
+    if (collective.kind == CollectiveKind::ReduceScatter)
+      options.own = &scatterFlags;
+    else if (takesOneShot(collective.ranks))
+      options.own = &oneShotFlags;
+    else
+      options.algorithm = "two_shot_packets";
     return options;
   }
   options.own = &gatherFlags;
   int64_t units = isGpu ? computeUnits ? computeUnits : std::max(1, chip.computeUnits) : 1;
-  options.blocks = int(std::min<int64_t>({units, maxCollectiveBlocks, tiles.tilesOfPart() * collective.ranks}));
+  options.blocks = int(std::min<int64_t>({units, maxMatmulBlocks, tiles.tilesOfPart() * collective.ranks}));
   int64_t elements = collective.partElements(), share = (elements + options.blocks - 1) / options.blocks;
   int64_t most = gatherTileBytes / elementSizeBytes(collective.type);
-  options.tileElements = std::clamp<int64_t>(int64_t(std::bit_ceil(uint64_t(share))), most / 16, most);
+  options.tileElements = std::clamp<int64_t>(int64_t(std::bit_ceil(uint64_t(share))), most / 64, most);
   options.tilesPerRound = (share + options.tileElements - 1) / options.tileElements;
   return options;
 }

@@ -48,6 +48,9 @@ std::optional<CollectiveKind> kindOf(hlo::Opcode opcode);
 /// the instruction's location.
 Collective collectiveOf(const Graph &graph, NodeId node, int ranks, const std::vector<int> &sources);
 
+/// The tiles of a matmul in the kernel of a collective of so many ranks.
+MatmulTiles tilesBeside(CollectiveKind kind, int64_t ranks, const Matmul &matmul, const Chip &chip);
+
 /// Why a kernel of a collective and its matmul would need too much memory; empty: it does not.
 std::string whyNoRoom(CollectiveKind kind, const Matmul &matmul);
 

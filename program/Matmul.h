@@ -42,7 +42,8 @@ struct MatmulTiles {
 
 /// Of a shape whose rows `parts` divides: large tiles where each compute unit gets some. The depth, by
 /// which sums are cut, depends on the type only.
-MatmulTiles tilesOf(const Matmul &shape, int64_t parts, const Chip &chip);
+/// `mayBeWide`: off where a tile is sent as packets too, for which a thread has no registers beside so many sums.
+MatmulTiles tilesOf(const Matmul &shape, int64_t parts, const Chip &chip, bool mayBeWide = true);
 
 /// Writes code for tiles.
 class MatmulWriter {

@@ -31,6 +31,9 @@ const Algorithm gatherFlags = {"gather_flags",
                                [](int ranks) { return ranks; },
                                [](int) { return 0; },
                                /*barriers=*/0,
-                               write};
+                               write,
+                               /*direct=*/false,
+                               /*oneBuffer=*/false,
+                               /*flags=*/true};
 
 } // namespace heddle

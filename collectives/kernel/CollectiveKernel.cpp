@@ -66,7 +66,7 @@ OwningOpRef<ModuleOp> KernelWriter::run() {
   Operation *kernel = w.b.getInsertionBlock()->getParentOp();
   kernel->setAttr(peer::writesOnceAttribute, w.b.getUnitAttr());
   // With one on each unit: more registers, as a matmul wants them.
-  if (int64_t blocks = residentBlocks(); blocks > 1 || operands.piecesOfInput())
+  if (int64_t blocks = residentBlocks(); blocks > 1 || plan.algorithm->flags)
     kernel->setAttr("simt.resident_blocks", w.b.getI64IntegerAttr(blocks));
   group = values[0], arena = values[1], stagingGroup = values[2], staging = values[3], self = values[4];
   tag = values[5], inner = values[7];
@@ -182,8 +182,8 @@ void KernelWriter::enterEpoch(Value first) {
 }
 
 void KernelWriter::eachTileOf(const std::vector<Body> &stages) {
-  if (operands.piecesOfInput())
-    return eachPiece(stages.front());
+  if (plan.algorithm->flags)
+    return operands.piecesOfInput() ? eachPiece(stages.front()) : eachCostlyTile(stages);
   // The last round may have fewer tiles than the others; each block takes as many, so that all pass as many barriers.
   Value left = w.sub(sliceElements, w.mul(roundNumber, w.i64(plan.roundElements())));
   Value tilesLeft = divideUp(left, w.i64(plan.blocks * plan.tileStride()));
@@ -226,7 +226,10 @@ void KernelWriter::writeStage(Value tile, Value count, const Body &body) {
 
 void KernelWriter::writeTile(Value number, const Body &body) {
   tileInBlock = number;
-  Value inRound = w.add(w.mul(number, w.i64(plan.blocks)), block);
+  writeTileAt(w.add(w.mul(number, w.i64(plan.blocks)), block), body);
+}
+
+void KernelWriter::writeTileAt(Value inRound, const Body &body) {
   tileInRound = w.mul(inRound, w.i64(plan.tileElements));
   tileStart = w.add(w.mul(roundNumber, w.i64(plan.roundElements())), w.mul(inRound, w.i64(plan.tileStride())));
   element0 = w.add(lanes, tileStart);
@@ -245,7 +248,8 @@ void KernelWriter::resume(ValueRange values) {
 }
 
 bool KernelWriter::everyTileIsWhole() const {
-  bool fits = plan.sliceElements % (plan.blocks * plan.tileStride()) == 0;
+  int64_t inTurn = plan.algorithm->flags ? 1 : plan.blocks; // of which a turn takes so many
+  bool fits = plan.sliceElements % (inTurn * plan.tileStride()) == 0;
   int64_t slices = plan.algorithm->slices ? collective.ranks : 1;
   return !operands.arePlainBuffers() && fits && slices * plan.sliceElements == collective.partElements();
 }
@@ -344,8 +348,8 @@ OwningOpRef<ModuleOp> writeKernel(MLIRContext &context, const Plan &plan, const 
     throw internalError(std::string(plan.algorithm->name) +
                         " reaches into the operands of peers: they have to be plain "
                         "buffers");
-  if (plan.algorithm == &gatherFlags && !operands.piecesOfInput())
-    throw internalError("gather_flags is for kernels that compute with what is gathered");
+  if (plan.algorithm->flags && !operands.piecesOfInput() && !operands.hasCostlyInput())
+    throw internalError(std::string(plan.algorithm->name) + " is for kernels with a matmul");
   return KernelWriter(context, plan, operands).run();
 }
 

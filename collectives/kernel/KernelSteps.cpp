@@ -134,6 +134,8 @@ KernelWriter::Place KernelWriter::place(const Rank &rank) {
     Value somebody = w.compare(arith::CmpIPredicate::sge, found, w.i64(0));
     return {w.select(somebody, found, self), somebody};
   }
+  case Rank::Form::Turn:
+    return {turnRank, {}};
   }
   llvm_unreachable("unknown form of a rank");
 }

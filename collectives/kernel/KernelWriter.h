@@ -16,7 +16,12 @@ public:
   mlir::OwningOpRef<mlir::ModuleOp> run();
 
   void eachTileOf(const std::vector<Body> &stages) override;
-  bool hasSeveralTiles() const override { return plan.tilesPerRound > 1 || operands.piecesOfInput() > 0; }
+  bool hasSeveralTiles() const override { return plan.tilesPerRound > 1 || plan.algorithm->flags; }
+  void eachRank(int ranks, const std::function<void(const Rank &)> &body) override {
+    return plan.algorithm->flags ? body(Rank::turn()) : ProtocolWriter::eachRank(ranks, body);
+  }
+  void signal() override;
+  void await() override;
   bool hasCostlyInput() const override { return operands.hasCostlyInput(); }
   void barrier() override;
   TileHandle input(const Rank &part) override;
@@ -46,8 +51,9 @@ private:
   void followCounter(mlir::Value before);
   void round(mlir::Value number);
   void enterEpoch(mlir::Value first);
-  void exchangeOperands(mlir::Value now);               ///< the barrier after publish(); `now`: its epoch
-  void writeTile(mlir::Value number, const Body &body); ///< of the block's tiles in the round
+  void exchangeOperands(mlir::Value now);                 ///< the barrier after publish(); `now`: its epoch
+  void writeTile(mlir::Value number, const Body &body);   ///< of the block's tiles in the round
+  void writeTileAt(mlir::Value number, const Body &body); ///< of all tiles in the round
   void writeStage(mlir::Value tile, mlir::Value count, const Body &body);
   void writeForms(const Body &body);
   /// What goes from tile to tile: `ok`; of Lamport's packets `late`, and until when they are waited for.
@@ -64,9 +70,14 @@ private:
   mlir::Value flagOfTiles(mlir::Value tiles); ///< of a block, i64, in this epoch
   void synchroniseThreads();
   mlir::Value isAmongFirst(int64_t count);
-  void signalTiles(mlir::Value count); ///< i64: of this block in the round, so far
+  void signalTiles(mlir::Value count);
+  void awaitFlags(int64_t size, mlir::Value blocks, mlir::Value ranks, mlir::Value counts, mlir::Value isAwaited);
   void awaitTiles(mlir::Value from, mlir::Value last);
-  void eachPiece(const Body &push); ///< with the flags of its tiles: signal() and await() have no code of their own
+  mlir::Value shareOf(int64_t count, int64_t every, mlir::Value first);
+  mlir::Value isTransferBlock();
+  mlir::Value takeTicket(mlir::Value counter);
+  void eachCostlyTile(const std::vector<Body> &stages);
+  void eachPiece(const Body &push);
 
   //===-- KernelSteps.cpp: places and steps ----------------------------------------------------------------------===//
   /// A rank as an i64 scalar and, for a table, whether there is such a rank; the own rank needs no address of a peer.
@@ -189,6 +200,9 @@ private:
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> operandsByRank; ///< after an exchange of them
   llvm::SmallVector<llvm::SmallVector<mlir::Value>> shifts; ///< i64, by rank and operand: CollectiveGroups::shift
   mlir::Value tileInBlock;                                  ///< i64: of the tiles of this block in the round
+  /// Algorithms with flags: how many tiles the block has staged when it signals (i64; null: eachPiece does it), the
+  /// tile that is waited for, and the rank of eachRank.
+  mlir::Value stagedTiles, awaitedTile, turnRank;
   mlir::Value tileInRound;        ///< i64: elements before this tile in the slots of the round
   mlir::Value tileStart;          ///< i64: elements before this tile in the part or slice
   bool isWhole = false;           ///< in the code for tiles that exist in every part or slice

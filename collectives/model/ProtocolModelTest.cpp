@@ -108,7 +108,8 @@ std::vector<Subject> subjects() {
     if (algorithm->inboxSlots(2) > 0 && reduces(algorithm->kinds[0]))
       all.push_back({algorithm, PacketForm::Lamport, ElementType::I32});
   }
-  all.push_back({&gatherFlags, PacketForm::LL});
+  for (const Algorithm *algorithm : {&oneShotFlags, &scatterFlags, &gatherFlags})
+    all.push_back({algorithm, PacketForm::LL});
   return all;
 }
 
@@ -138,7 +139,7 @@ TEST_P(OfAlgorithm, IsRightInEveryInterleaving) {
 TEST_P(OfAlgorithm, IsRightWhenNothingIsForgotten) {
   std::string model = promelaModel(GetParam().plan(2), {4});
   std::string remembering = std::regex_replace(model, std::regex("; (stored|carried)\\[[0-9]+\\] = 0"), "");
-  bool hasSignals = algorithm.barriers > 0 || &algorithm == &gatherFlags;
+  bool hasSignals = algorithm.barriers > 0 || algorithm.flags;
   EXPECT_EQ(remembering != model, hasSignals);
   if (!hasSignals)
     return;
@@ -237,6 +238,7 @@ const std::map<std::string, std::string> faultTable = {
     {"one_shot_packets", "- - caught caught caught - - - - - -"},
     {"one_shot_packets_lamport", "caught caught caught caught - - - caught - - -"},
     {"one_shot_packets_escapes", "caught caught caught caught - - - caught caught caught caught"},
+    {"one_shot_flags", "caught caught caught caught caught - - - - - -"},
     {"one_shot_pull", "caught caught caught caught caught - - - - - -"},
     {"two_shot_packets", "- - caught harmless caught - - - - - -"},
     {"two_shot_packets_lamport", "caught caught caught caught - - - caught - - -"},
@@ -254,6 +256,7 @@ const std::map<std::string, std::string> faultTable = {
     {"scatter_packets", "- - caught caught caught - - - - - -"},
     {"scatter_packets_lamport", "caught caught caught caught - - - caught - - -"},
     {"scatter_packets_escapes", "caught caught caught caught - - - caught caught caught caught"},
+    {"scatter_flags", "caught caught caught caught caught - - - - - -"},
     {"scatter_pull", "caught caught caught caught caught - - - - - -"},
     {"scatter_direct", "caught caught caught - caught caught - - - - -"},
     {"exchange_packets", "- - caught caught caught - - - - - -"},

@@ -206,6 +206,16 @@ TileWriter::Values TileWriter::forLoop(Value count, Values carried, function_ref
   return Values(loop.getResults());
 }
 
+TileWriter::Values TileWriter::whileLoop(Values carried, function_ref<Value(ValueRange)> condition,
+                                         function_ref<Values(ValueRange)> body) {
+  auto types = llvm::to_vector(ValueRange(carried).getTypes());
+  auto loop = scf::WhileOp::create(
+      b, b.getLoc(), types, carried,
+      [&](OpBuilder &, Location, ValueRange before) { scf::ConditionOp::create(b, condition(before), before); },
+      [&](OpBuilder &, Location, ValueRange after) { scf::YieldOp::create(b, body(after)); });
+  return Values(loop.getResults());
+}
+
 void TileWriter::ifThen(Value condition, function_ref<void()> body) {
   auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);

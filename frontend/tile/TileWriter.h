@@ -85,6 +85,9 @@ public:
   using Values = llvm::SmallVector<mlir::Value>;
   /// For i from 0 below `count` (i64): `body(i, carried)` returns the next values.
   Values forLoop(mlir::Value count, Values carried, llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
+  /// While `condition` of what is carried holds, `body` makes the next.
+  Values whileLoop(Values carried, llvm::function_ref<mlir::Value(mlir::ValueRange)> condition,
+                   llvm::function_ref<Values(mlir::ValueRange)> body);
   void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
   Values ifElse(mlir::Value condition, mlir::TypeRange types, llvm::function_ref<Values()> yes,
                 llvm::function_ref<Values()> no);

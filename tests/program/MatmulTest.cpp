@@ -144,6 +144,20 @@ TEST(Matmul, RowsOfAnUnevenNumberOfTiles) {
   expectRight(moduleOf({"all-gather", 2, 64, 384, 64, "f32", "f32"}), 2);
 }
 
+// On GPUs of enough compute units: 12 tiles or more, which some of the blocks compute and others move.
+TEST(Matmul, BlocksThatOnlyMoveData) {
+  for (const Case &c :
+       {Case{"all-reduce", 2, 192, 32, 256, "bf16", "bf16"}, Case{"reduce-scatter", 2, 384, 32, 256, "f16", "f16"},
+        Case{"reduce-scatter", 3, 576, 32, 128, "bf16", "bf16"}, Case{"all-gather", 2, 512, 32, 128, "bf16", "bf16"}}) {
+    SCOPED_TRACE(c.name());
+    ProgramOptions options;
+    options.matmuls = MatmulFusion::Fused;
+    Program program(hlo::parseModule(moduleOf(c), "matmul.hlo"), lookupChip("sm_90"), options);
+    EXPECT_NE(program.describe()[0].plan.find("of which move data"), std::string::npos) << program.describe()[0].plan;
+    expectRight(moduleOf(c), c.launches());
+  }
+}
+
 TEST(Matmul, ElementwiseCodeAfterTheAllReduce) {
   Case c{"all-reduce", 2, 70, 32, 50, "bf16", "bf16"};
   expectRight(moduleOf(c, " d = bf16[70,50] parameter(2)\n s = bf16[70,50] add(r, d)\n ROOT z = bf16[70,50] tanh(s)\n"),
@@ -181,14 +195,14 @@ std::string reasonOf(const std::string &text, const Chip &chip, MatmulFusion mat
 TEST(Matmul, WhatStaysApartHasAReason) {
   Case small{"all-reduce", 2, 64, 32, 64, "bf16", "bf16"};
   EXPECT_EQ(reasonOf(moduleOf(small), lookupChip("sm_90")),
-            "has a kernel of its own: 1 tiles of 64x64 are too few: 128 blocks on each of 2 ranks want one each");
+            "has a kernel of its own: 1 tiles of 64x64 are too few: 132 blocks on each of 2 ranks want one each");
   EXPECT_EQ(reasonOf(moduleOf(small), lookupChip("sm_90"), MatmulFusion::Fused), "1 tiles of 64x64, K in steps of 64");
   EXPECT_EQ(reasonOf(moduleOf(small), lookupChip("gfx942")),
-            "has a kernel of its own: a collective has at most 128 blocks, and the device 304 compute units");
+            "has a kernel of its own: the kernel of both has at most 160 blocks, and the device 304 compute units");
   EXPECT_EQ(reasonOf(moduleOf(small), lookupChip("host"), MatmulFusion::Apart),
             "has a kernel of its own: it was asked for");
   Case large{"all-reduce", 2, 4096, 512, 8192, "bf16", "bf16"};
-  EXPECT_EQ(reasonOf(moduleOf(large), lookupChip("sm_90")), "2048 tiles of 128x128, K in steps of 64");
+  EXPECT_EQ(reasonOf(moduleOf(large), lookupChip("sm_90")), "1024 tiles of 128x256, K in steps of 64");
   Case read{"all-reduce", 2, 64, 32, 64, "f32", "f32"};
   EXPECT_EQ(reasonOf(moduleOf(read, " ROOT z = f32[64,64] add(r, y)\n"), lookupChip("host")),
             "has a kernel of its own: its result is read elsewhere too");
@@ -229,7 +243,7 @@ TEST(Matmul, ARankThatIsMissingIsNamed) {
 TEST(Matmul, OfRanksThatAreProcesses) {
   Case sum{"all-reduce", 2, 64, 32, 64, "f32", "f32"}, gather{"all-gather", 2, 64, 32, 64, "f32", "f32"};
   RankCollective made = compileRankCollective(moduleOf(sum), "matmul.hlo", 2, lookupChip("host"), 0);
-  EXPECT_STREQ(made.plan.algorithm->name, "two_shot_packets");
+  EXPECT_STREQ(made.plan.algorithm->name, "one_shot_flags");
   EXPECT_EQ(made.arguments, (std::vector<int>{0, 1, 2, RankCollective::Replica, RankCollective::Partition}));
   std::string text = moduleOf(gather);
   text.replace(text.find(" ROOT z"), text.find("negate(y)") + 9 - text.find(" ROOT z"), "");
@@ -242,7 +256,7 @@ TEST(Matmul, OfRanksThatAreProcesses) {
 TEST(Matmul, OfProcessesTooLargeForOneKernel) {
   Case sum{"all-reduce", 2, 8192, 32, 8192, "f32", "f32"};
   EXPECT_STREQ(compileRankCollective(moduleOf(sum), "matmul.hlo", 2, lookupChip("host"), 0).plan.algorithm->name,
-               "two_shot_packets");
+               "one_shot_flags");
   sum.rows += 16;
   try {
     compileRankCollective(moduleOf(sum), "matmul.hlo", 2, lookupChip("host"), 0);
