@@ -37,8 +37,10 @@ Executable::Executable(hlo::Module source, const Chip &chip, std::vector<std::sh
   }
   for (const auto &device : devices)
     streams.push_back(device->createStream());
-  if (chip.vendor != Vendor::Host) // one block of a GPU is slow
+  if (chip.vendor != Vendor::Host) { // one block of a GPU is slow, and a matmul is one block's at least
     options.partition.largestTail = std::min<int64_t>(options.partition.largestTail, 1 << 14);
+    options.partition.leastProducts = std::max<int64_t>(options.partition.leastProducts, 4096);
+  }
   if (!options.partition.takesRows)
     options.partition.takesRows = [this](const hlo::Instruction &collective) {
       size_t ranks = 0;

@@ -50,25 +50,31 @@ int64_t tileSize(int64_t elements) {
 
 } // namespace
 
-/// The kernel of a dot that is a matmul: one tile for each block.
-static StepKernel makeMatmulKernel(const Graph &graph, NodeId id, const Matmul &shape, const Chip &chip,
+/// The kernel of a dot in tiles, one for each block.
+static StepKernel makeMatmulKernel(const Graph &graph, NodeId id, const DotAxes &axes, const Chip &chip,
                                    KernelCache *cache) {
   const Node &node = graph[id];
-  MatmulTiles tiles = tilesOf(shape, 1, chip);
+  std::optional<Matmul> matrices = matmulOf(graph, node); // whose tiles are those in the kernel of a collective
+  MatmulTiles tiles = matrices ? tilesOf(*matrices, 1, chip) : tilesOfDot(axes, chip);
   StepKernel kernel;
   kernel.name = node.instruction.name;
   kernel.inputs = {node.operands[0], node.operands[1]};
   kernel.outputs = {id};
-  kernel.blocks = tiles.tilesOfPart();
+  kernel.blocks = tiles.parts * tiles.tilesOfPart();
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadProgramDialects(context);
   TileWriter w(context);
   SmallVector<Value> arguments = w.begin("matmul", argumentsOf(w, graph, kernel));
-  MatmulWriter matmul(w, tiles);
+  MatmulWriter matmul(w, tiles, axes);
   Value block = triton::GetProgramIdOp::create(w.b, triton::ProgramDim::X);
   MatmulWriter::Place place = matmul.placeOf(w.extend(block, 64));
-  Value tile = matmul.compute(place, arguments[0], arguments[1]), exists, index = matmul.indexOf(place, exists);
-  w.store(w.offset(arguments[2], index), tile, exists);
+  Value lhs = arguments[0], rhs = arguments[1], result = arguments[2], exists;
+  if (tiles.parts > 1) {
+    MatmulWriter::Offsets first = matmul.offsetsOf(place.part, axes.batch);
+    lhs = w.offset(lhs, first.lhs), rhs = w.offset(rhs, first.rhs), result = w.offset(result, first.result);
+  }
+  Value tile = matmul.compute(place, lhs, rhs), index = matmul.indexOf(place, exists);
+  w.store(w.offset(result, index), tile, exists);
   CompileOptions options;
   options.chip = &chip;
   options.exactMath = true;
@@ -81,8 +87,8 @@ StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step
                       KernelCache *cache) {
   if (step.columns)
     return makeRowKernel(graph, partition, step, chip, cache);
-  if (std::optional<Matmul> matmul = matmulOf(graph, graph[step.node]))
-    return makeMatmulKernel(graph, step.node, *matmul, chip, cache);
+  if (step.dot)
+    return makeMatmulKernel(graph, step.node, *step.dot, chip, cache);
   NodeId id = step.node;
   const Node &node = graph[id];
   StepKernel kernel;

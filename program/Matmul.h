@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Dots that are matmuls of two matrices, and their tiles by matrix instructions: the same code in a kernel of their own
-// and in those of collectives, so that both give the same bits.
+// Dots that are matmuls, and their tiles by matrix instructions: the same code in a kernel of their own and in those of
+// collectives, so that both give the same bits.
 #pragma once
 #include "frontend/tile/TileWriter.h"
-#include "program/Graph.h"
+#include "program/DotAxes.h"
 #include <optional>
 #include <string>
 
@@ -25,6 +25,13 @@ struct Matmul {
 /// Nothing for a dot with batch dimensions, of other types, of a dimension below 16 or too long for 32-bit offsets.
 std::optional<Matmul> matmulOf(const Graph &graph, const Node &node);
 
+/// The same as axes.
+DotAxes axesOf(const Matmul &matmul);
+
+/// A dot that is computed in tiles: those of matmulOf, and others, batched ones among them, whose matmuls have
+/// `leastProducts` products of two elements or more. Nothing for other nodes, and for types that tiles do not have.
+std::optional<DotAxes> tiledDotOf(const Graph &graph, const Node &node, int64_t leastProducts);
+
 /// How the result is cut: into `parts` of as many rows, those into tiles, which are numbered part by part. A group of
 /// tile rows comes before the next one, so that blocks that run at once read the same rows and columns.
 struct MatmulTiles {
@@ -45,15 +52,21 @@ struct MatmulTiles {
 /// `mayBeWide`: off where a tile is sent as packets too, for which a thread has no registers beside so many sums.
 MatmulTiles tilesOf(const Matmul &shape, int64_t parts, const Chip &chip, bool mayBeWide = true);
 
+/// Of a dot: each of its matmuls is a part. A tile is not larger than a small matrix.
+MatmulTiles tilesOfDot(const DotAxes &axes, const Chip &chip);
+
 /// Writes code for tiles.
 class MatmulWriter {
 public:
-  MatmulWriter(tile::TileWriter &writer, const MatmulTiles &tiles) : w(writer), tiles(tiles) {}
+  MatmulWriter(tile::TileWriter &writer, const MatmulTiles &tiles) : MatmulWriter(writer, tiles, axesOf(tiles.shape)) {}
+  MatmulWriter(tile::TileWriter &writer, const MatmulTiles &tiles, const DotAxes &axes)
+      : w(writer), tiles(tiles), axes(axes) {}
 
   struct Place {
     mlir::Value row;      ///< i64: the tile's first one, within its part
     mlir::Value column;   ///< i64: the tile's first one
     mlir::Value firstRow; ///< i64: of the part in the array
+    mlir::Value part;     ///< i64: its number
   };
   /// `number`: of a tile of all parts (i64).
   Place placeOf(mlir::Value number);
@@ -65,12 +78,20 @@ public:
   /// A pointer to row `firstRow` of the left operand.
   mlir::Value rowsOf(mlir::Value lhs, mlir::Value firstRow);
 
+  /// How many elements of each array precede those of an index (i64) of all `axes` together.
+  struct Offsets {
+    mlir::Value lhs, rhs, result;
+  };
+  Offsets offsetsOf(mlir::Value index, const std::vector<DotAxis> &axes);
+
 private:
+  mlir::Value operand(mlir::Value pointers, mlir::Value mask, hlo::DType type);
   mlir::Value pointers(mlir::Value base, int64_t down, int64_t across, int64_t downStride, int64_t acrossStride);
   mlir::Value within(mlir::Value left, int64_t down, int64_t across, unsigned axis);
-  mlir::Value along(int64_t size, unsigned axis, int64_t down, int64_t across, int64_t stride);
+  mlir::Value along(int64_t size, unsigned axis, int64_t down, int64_t across, int64_t stride, unsigned bits = 32);
   tile::TileWriter &w;
   const MatmulTiles tiles;
+  const DotAxes axes;
 };
 
 } // namespace heddle::program

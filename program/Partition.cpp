@@ -97,7 +97,30 @@ private:
       if (mustStore(node) || repeats || total > largestExpression)
         result.stored[size_t(id)] = true;
       cost[size_t(id)] = total;
+      if (node.opcode() == Opcode::Dot)
+        chooseTiles(id);
     }
+  }
+
+  // A dot in tiles reads its operands from arrays. To make one only for this is worth it where elements are read often.
+  void chooseTiles(NodeId id) {
+    const Node &node = graph[id];
+    std::optional<DotAxes> axes = tiledDotOf(graph, node, options.leastProducts);
+    if (!axes)
+      return;
+    auto isWorthStoring = [&](size_t number, int64_t reads) {
+      constexpr int64_t leastReads = 4, mostBytes = int64_t(1) << 28;
+      const Node &operand = graph.operand(node, number);
+      bool isStored = !isMade(operand) || result.stored[size_t(node.operands[number])];
+      return isStored || (reads >= leastReads &&
+                          operand.shape.elementCount() * hlo::elementSizeBytes(operand.shape.type) <= mostBytes);
+    };
+    if (!isWorthStoring(0, axes->column.size) || !isWorthStoring(1, axes->row.size))
+      return;
+    for (NodeId operand : node.operands)
+      if (isMade(graph[operand]))
+        result.stored[size_t(operand)] = true;
+    dots[id] = *axes;
   }
 
   bool isReadOften(const Node &node, const Node &user, int64_t cost) const {
@@ -406,12 +429,16 @@ private:
     else if (node.opcode() == Opcode::While && node.loopFirst == id)
       result.steps.push_back({.kind = Step::Kind::Loop, .node = id});
     else if (isPlainKernel(id) && !movedTo.count(id))
-      result.steps.push_back({.kind = Step::Kind::Kernel, .node = id, .inPlace = inPlaceOf(id)});
+      result.steps.push_back({.kind = Step::Kind::Kernel,
+                              .node = id,
+                              .dot = dots.count(id) ? std::optional(dots[id]) : std::nullopt,
+                              .inPlace = inPlaceOf(id)});
   }
 
   const Graph &graph;
   const PartitionOptions &options;
   Partition result;
+  std::map<NodeId, DotAxes> dots; ///< those in tiles
   std::map<NodeId, Step> collectives, rowSteps;
   std::map<NodeId, NodeId> movedTo; ///< node to the collective whose kernel makes it
 };

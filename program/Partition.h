@@ -28,6 +28,8 @@ struct Step {
   /// A dot that the collective's kernel computes tile by tile: its operand, or the only reader of what it gathers.
   NodeId matmul = -1;
   std::string apart = {}; ///< of a collective beside a dot: why the two are two kernels
+  /// Of a dot that the kernel computes in tiles.
+  std::optional<DotAxes> dot = {};
   /// The parameter of a loop's body in whose memory the kernel makes a dynamic-update-slice: it writes the update only.
   NodeId inPlace = -1;
 };
@@ -44,6 +46,8 @@ struct PartitionOptions {
   bool isLoopBody = false;     ///< parameters and results are arrays that a loop carries
   bool fuseCollectives = true; ///< off: collectives read and write buffers only
   int64_t leastColumns = 32;   ///< shorter rows are not reduced as tiles
+  /// A dot whose matmuls have fewer products of two elements each is a loop for each element of the result.
+  int64_t leastProducts = 512;
   /// Whether what is made of a collective's rows is computed in its kernel; null: wherever it can be.
   std::function<bool(const hlo::Instruction &collective)> takesRows;
   /// Why a collective and the matmul before it, or after an all-gather, are better two kernels; empty: they are one.

@@ -308,7 +308,9 @@ bool ModuleGenerator::dot() {
   double n = double(std::max<int64_t>(length, 1));
   facts.magnitude = n * x.magnitude * y.magnitude;
   facts.nan = x.nan || y.nan || !(facts.magnitude < largestOf(type));
-  if (x.error + y.error > 0)
+  // A dot in tiles rounds once for each product and sum, the evaluator twice.
+  bool isTiled = hlo::isFloating(type) && Shape::array(type, result).elementCount() * length >= 512;
+  if (x.error + y.error > 0 || isTiled)
     facts.error = n * (x.error * (y.magnitude + y.error) + y.error * x.magnitude) +
                   2 * (n + 1) * roundoff(type) * facts.magnitude + 0x1p-22;
   if (hlo::isFloating(type) && (std::isnan(facts.magnitude) || std::isnan(facts.error)))

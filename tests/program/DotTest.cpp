@@ -1,0 +1,204 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Dots in tiles: batch dimensions, several free and contracted dimensions in any order, sizes that tiles do not divide,
+// and all element types, bit by bit as the plain evaluator has them.
+#include "chips/Chip.h"
+#include "frontend/hlo/Parser.h"
+#include "program/Program.h"
+#include "tests/multi_device/TestDevices.h"
+#include "tests/program/RunModule.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <gtest/gtest.h>
+#include <random>
+
+using namespace heddle;
+using namespace heddle::program::testing;
+using hlo::DType;
+namespace reference = heddle::hlo::reference;
+using Dimensions = std::vector<int64_t>;
+
+namespace {
+
+struct Dot {
+  Dimensions lhs, rhs;
+  Dimensions lhsBatch, rhsBatch, lhsContracting, rhsContracting;
+  DType type = DType::F32, result = DType::F32;
+};
+
+/// The shape of the result: batch dimensions, then the free ones of both sides.
+Dimensions resultOf(const Dot &d) {
+  Dimensions result;
+  for (int64_t i : d.lhsBatch)
+    result.push_back(d.lhs[size_t(i)]);
+  auto add = [&](const Dimensions &sizes, const Dimensions &batch, const Dimensions &contracting) {
+    for (int64_t i = 0; i < std::ssize(sizes); ++i)
+      if (!std::ranges::count(batch, i) && !std::ranges::count(contracting, i))
+        result.push_back(sizes[size_t(i)]);
+  };
+  add(d.lhs, d.lhsBatch, d.lhsContracting);
+  add(d.rhs, d.rhsBatch, d.rhsContracting);
+  return result;
+}
+
+std::string textOf(const Dot &d) {
+  std::string type(hlo::dtypeName(d.type)), result(hlo::dtypeName(d.result));
+  return fmt::format("HloModule m\nENTRY e {{\n x = {}[{}] parameter(0)\n y = {}[{}] parameter(1)\n ROOT r = {}[{}] "
+                     "dot(x, y), lhs_batch_dims={{{}}}, rhs_batch_dims={{{}}}, lhs_contracting_dims={{{}}}, "
+                     "rhs_contracting_dims={{{}}}\n}}\n",
+                     type, fmt::join(d.lhs, ","), type, fmt::join(d.rhs, ","), result, fmt::join(resultOf(d), ","),
+                     fmt::join(d.lhsBatch, ","), fmt::join(d.rhsBatch, ","), fmt::join(d.lhsContracting, ","),
+                     fmt::join(d.rhsContracting, ","));
+}
+
+/// Of floats sums are exact, of integers all bits differ.
+double elementOf(DType type, std::mt19937_64 &random) {
+  if (hlo::isFloating(type))
+    return double(int64_t(random() % 5) - 2);
+  int64_t span = int64_t(1) << std::min<int64_t>(hlo::bitWidth(type), 20);
+  return double(int64_t(random() % uint64_t(span)) - (hlo::isSignedInteger(type) ? span / 2 : 0));
+}
+
+bool isTiled(const std::string &text, const std::string &chip) {
+  for (const program::StepDescription &step :
+       program::Program(hlo::parseModule(text, "dot.hlo"), lookupChip(chip), {}).describe())
+    if (step.text.find("tt.dot") != std::string::npos)
+      return true;
+  return false;
+}
+
+void check(const Dot &d, bool tiled = true) {
+  std::string text = textOf(d);
+  SCOPED_TRACE(text);
+  hlo::Module module = hlo::parseModule(text, "dot.hlo");
+  EXPECT_EQ(isTiled(text, "host"), tiled);
+  std::mt19937_64 random(5);
+  Inputs inputs(1);
+  for (size_t i : {0, 1}) {
+    inputs[0].push_back(reference::zeros(module.entryComputation().parameter(i).shape));
+    reference::Value &value = inputs[0].back();
+    for (int64_t at = 0; at < value.shape.elementCount(); ++at)
+      reference::storeNumber(d.type, elementOf(d.type, random), value.at(at));
+  }
+  EXPECT_TRUE(runOnDevices(module, inputs)[0][0].bytes == runReference(module, inputs)[0][0].bytes);
+}
+
+TEST(Dot, BatchDimensionsAnywhere) {
+  check({{3, 40, 33}, {3, 33, 50}, {0}, {0}, {2}, {1}});
+  check({{3, 33, 40}, {3, 50, 33}, {0}, {0}, {1}, {2}}); // both transposed
+  check({{40, 3, 33}, {50, 3, 33}, {1}, {1}, {2}, {2}}); // [position][head][feature]
+  check({{3, 40, 33}, {33, 50, 3}, {0}, {2}, {2}, {0}});
+  check({{2, 3, 32, 64}, {2, 3, 64, 32}, {0, 1}, {0, 1}, {3}, {2}});
+  check({{2, 20, 3, 16}, {2, 24, 3, 16}, {0, 2}, {0, 2}, {3}, {3}}); // batch dimensions that lie apart
+  check({{2, 3, 20, 16}, {3, 24, 2, 16}, {1, 0}, {0, 2}, {3}, {3}});
+}
+
+TEST(Dot, SeveralFreeAndContractedDimensions) {
+  check({{5, 7, 40}, {40, 9}, {}, {}, {2}, {0}});
+  check({{40, 3, 20}, {3, 17, 5}, {}, {}, {1}, {0}}); // free dimensions around the contracted one
+  check({{17, 3, 20}, {5, 20, 4}, {}, {}, {2}, {1}}); // columns that lie apart in the right operand
+  check({{20, 3, 16}, {3, 16, 24}, {}, {}, {1, 2}, {0, 1}});
+  check({{3, 20, 16}, {3, 16, 24}, {}, {}, {0, 2}, {0, 1}}); // contracted dimensions that lie apart
+  check({{3, 20, 16}, {16, 24, 3}, {}, {}, {2, 0}, {0, 2}});
+  check({{4, 3, 20, 5, 8}, {8, 4, 3, 9, 2}, {0}, {1}, {1, 4}, {2, 0}});
+}
+
+TEST(Dot, FewRowsColumnsOrTerms) {
+  check({{4, 1, 64}, {4, 70, 64}, {0}, {0}, {2}, {2}});
+  check({{4, 70, 64}, {4, 64}, {0}, {0}, {2}, {1}});
+  check({{4, 3, 64}, {4, 64, 33}, {0}, {0}, {2}, {1}});
+  check({{4, 40, 2}, {4, 2, 57}, {0}, {0}, {2}, {1}});
+  check({{6, 8, 8}, {6, 8, 8}, {0}, {0}, {2}, {1}});
+  check({{1, 4200}, {4200, 1}, {}, {}, {1}, {0}});
+  check({{6, 4, 4}, {6, 4, 4}, {0}, {0}, {2}, {1}}, false);
+  check({{2, 0, 8}, {2, 8, 8}, {0}, {0}, {2}, {1}}, false);
+  check({{2, 9, 0}, {2, 0, 8}, {0}, {0}, {2}, {1}}, false);
+}
+
+TEST(Dot, Types) {
+  auto typed = [](DType type, DType result) { return Dot{{2, 40, 66}, {2, 66, 34}, {0}, {0}, {2}, {1}, type, result}; };
+  for (auto [type, result] : std::vector<std::pair<DType, DType>>{{DType::S8, DType::S32},
+                                                                  {DType::S8, DType::S8},
+                                                                  {DType::U8, DType::U32},
+                                                                  {DType::U8, DType::S32},
+                                                                  {DType::S16, DType::S32},
+                                                                  {DType::U16, DType::U32},
+                                                                  {DType::U32, DType::U32},
+                                                                  {DType::S32, DType::S32},
+                                                                  {DType::F16, DType::F16},
+                                                                  {DType::BF16, DType::BF16},
+                                                                  {DType::BF16, DType::F32},
+                                                                  {DType::F32, DType::F32},
+                                                                  {DType::F64, DType::F64},
+                                                                  {DType::F8E4M3FN, DType::F32},
+                                                                  {DType::F8E5M2, DType::BF16},
+                                                                  {DType::F8E4M3FNUZ, DType::F32}})
+    check(typed(type, result));
+  check(typed(DType::S64, DType::S64), false);
+  check(typed(DType::S4, DType::S32), false);
+  check({{40, 66}, {66, 34}, {}, {}, {1}, {0}, DType::S8, DType::S32});
+  check({{66, 40}, {34, 66}, {}, {}, {0}, {1}, DType::S8, DType::S32});
+}
+
+TEST(Dot, RandomDimensions) {
+  std::mt19937_64 random(3);
+  auto below = [&](size_t n) { return int64_t(random() % n); };
+  for (int number = 0; number < (heddle::testing::isLong() ? 300 : 12); ++number) {
+    Dot d;
+    Dimensions lhs, rhs; // names of dimensions: negative ones are free
+    int64_t names = 1 + below(3), batches = below(3);
+    for (int64_t name = 0; name < names + batches; ++name) {
+      lhs.insert(lhs.begin() + below(lhs.size() + 1), name);
+      rhs.insert(rhs.begin() + below(rhs.size() + 1), name);
+    }
+    for (Dimensions *side : {&lhs, &rhs})
+      for (int64_t i = below(3); i > 0; --i)
+        side->insert(side->begin() + below(side->size() + 1), -1);
+    Dimensions sizes;
+    for (int64_t name = 0; name < names + batches; ++name)
+      sizes.push_back(name < names ? 1 + below(20) : 1 + below(4));
+    for (int64_t name : lhs)
+      d.lhs.push_back(name < 0 ? 1 + below(20) : sizes[size_t(name)]);
+    for (int64_t name : rhs)
+      d.rhs.push_back(name < 0 ? 1 + below(20) : sizes[size_t(name)]);
+    for (int64_t name = 0; name < names + batches; ++name) {
+      (name < names ? d.lhsContracting : d.lhsBatch).push_back(std::ranges::find(lhs, name) - lhs.begin());
+      (name < names ? d.rhsContracting : d.rhsBatch).push_back(std::ranges::find(rhs, name) - rhs.begin());
+    }
+    DType types[] = {DType::F32, DType::BF16, DType::S8, DType::U8};
+    d.type = types[below(4)], d.result = hlo::isFloating(d.type) ? DType::F32 : DType::S32;
+    SCOPED_TRACE(number);
+    check(d, isTiled(textOf(d), "host"));
+  }
+}
+
+// The instructions that a target has for the type; on the host and without one, loops in tiles.
+TEST(Dot, CompilesForEveryTarget) {
+  for (const char *chip : {"sm_90", "gfx942", "gfx950"}) {
+    SCOPED_TRACE(chip);
+    for (auto [type, result] : {std::pair(DType::S8, DType::S32), std::pair(DType::U8, DType::S32),
+                                std::pair(DType::F8E5M2, DType::F32), std::pair(DType::BF16, DType::BF16)}) {
+      EXPECT_TRUE(isTiled(textOf({{5, 70, 96}, {5, 96, 130}, {0}, {0}, {2}, {1}, type, result}), chip));
+      EXPECT_TRUE(isTiled(textOf({{5, 4, 64}, {5, 64, 50}, {0}, {0}, {2}, {1}, type, result}), chip));
+    }
+    EXPECT_TRUE(isTiled(textOf({{5, 70, 32}, {5, 32, 66}, {0}, {0}, {2}, {1}, DType::F64, DType::F64}), chip));
+  }
+}
+
+// A batched matmul has a kernel of its own, also where a collective reads its result.
+TEST(Dot, IsNotPartOfACollective) {
+  program::ProgramOptions options;
+  options.matmuls = program::MatmulFusion::Fused;
+  hlo::Module module = hlo::parseModule(
+      "HloModule m, replica_count=2\nsum { a = f32[] parameter(0)\n b = f32[] parameter(1)\n ROOT c = f32[] add(a, b) "
+      "}\nENTRY e {\n x = f32[2,32,32] parameter(0)\n y = f32[2,32,32] parameter(1)\n d = f32[2,32,32] dot(x, y), "
+      "lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}\n ROOT r = "
+      "f32[2,32,32] all-reduce(d), to_apply=sum\n}\n",
+      "dot.hlo");
+  std::vector<program::StepDescription> steps = program::Program(module, lookupChip("host"), options).describe();
+  ASSERT_EQ(steps.size(), 2u);
+  EXPECT_EQ(steps[0].kind, "kernel");
+  EXPECT_NE(steps[0].text.find("tt.dot"), std::string::npos);
+  EXPECT_EQ(steps[1].kind, "all-reduce");
+}
+
+} // namespace
