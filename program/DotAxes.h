@@ -12,6 +12,19 @@ struct DotAxis {
   int64_t size = 1, lhs = 0, rhs = 0, result = 0;
 };
 
+/// Where the elements of a node are in an array from which operations only move them.
+struct ArrayView {
+  NodeId array = -1;
+  int64_t first = 0;            ///< element of the array
+  std::vector<int64_t> strides; ///< in its elements, by dimension of the node
+};
+
+/// Through transposes, broadcasts, slices and reshapes, as far as strides tell where elements are, to the first node
+/// that is stored.
+ArrayView viewOf(const Graph &graph, NodeId node, const std::vector<bool> &stored);
+/// Of the node itself.
+ArrayView wholeOf(const Graph &graph, NodeId node);
+
 /// result[batch...][row][column] = sum over outerDepth..., depth of lhs * rhs.
 struct DotAxes {
   DotAxis row, column, depth;
@@ -19,11 +32,13 @@ struct DotAxes {
   std::vector<DotAxis> batch;
   std::vector<DotAxis> outerDepth; ///< contracted ones that do not lie as one with `depth`
   hlo::DType lhs = hlo::DType::F32, rhs = hlo::DType::F32, result = hlo::DType::F32;
+  NodeId lhsArray = -1, rhsArray = -1; ///< nodes whose arrays are read, from these elements on
+  int64_t lhsFirst = 0, rhsFirst = 0;
 
   int64_t matmuls() const; ///< indices of all batch axes together
 };
 
 /// Of any dot. The largest of several axes that could be the row, the column or the depth is the one.
-DotAxes axesOf(const Graph &graph, const Node &dot);
+DotAxes axesOf(const Graph &graph, const Node &dot, const ArrayView &lhs, const ArrayView &rhs);
 
 } // namespace heddle::program

@@ -58,7 +58,7 @@ static StepKernel makeMatmulKernel(const Graph &graph, NodeId id, const DotAxes 
   MatmulTiles tiles = matrices ? tilesOf(*matrices, 1, chip) : tilesOfDot(axes, chip);
   StepKernel kernel;
   kernel.name = node.instruction.name;
-  kernel.inputs = {node.operands[0], node.operands[1]};
+  kernel.inputs = {axes.lhsArray, axes.rhsArray};
   kernel.outputs = {id};
   kernel.blocks = tiles.parts * tiles.tilesOfPart();
   MLIRContext context(MLIRContext::Threading::DISABLED);
@@ -68,7 +68,8 @@ static StepKernel makeMatmulKernel(const Graph &graph, NodeId id, const DotAxes 
   MatmulWriter matmul(w, tiles, axes);
   Value block = triton::GetProgramIdOp::create(w.b, triton::ProgramDim::X);
   MatmulWriter::Place place = matmul.placeOf(w.extend(block, 64));
-  Value lhs = arguments[0], rhs = arguments[1], result = arguments[2], exists;
+  Value lhs = w.offset(arguments[0], w.i64(axes.lhsFirst)), rhs = w.offset(arguments[1], w.i64(axes.rhsFirst));
+  Value result = arguments[2], exists;
   if (tiles.parts > 1) {
     MatmulWriter::Offsets first = matmul.offsetsOf(place.part, axes.batch);
     lhs = w.offset(lhs, first.lhs), rhs = w.offset(rhs, first.rhs), result = w.offset(result, first.result);

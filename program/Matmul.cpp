@@ -17,7 +17,7 @@ namespace heddle::program {
 
 /// Of a matmul in the kernel of a collective: a smaller dimension leaves most of a matrix instruction unused.
 static constexpr int64_t leastDimension = 16;
-/// What is within a tile is numbered by 32-bit integers.
+/// Of such a matmul: it keeps offsets within a tile 32-bit integers.
 static constexpr int64_t longestLine = int64_t(1) << 23;
 /// Rows of tiles that come together.
 static constexpr int64_t rowsOfGroup = 8;
@@ -96,22 +96,13 @@ static bool areTileTypes(const DotAxes &axes) {
   return true;
 }
 
-std::optional<DotAxes> tiledDotOf(const Graph &graph, const Node &node, int64_t leastProducts) {
-  if (node.opcode() != hlo::Opcode::Dot)
-    return std::nullopt;
-  if (std::optional<Matmul> matmul = matmulOf(graph, node))
-    return axesOf(*matmul);
-  for (const hlo::Shape *shape : {&node.shape, &graph.operand(node, 0).shape, &graph.operand(node, 1).shape})
-    if (shape->elementCount() == 0)
-      return std::nullopt;
-  DotAxes axes = axesOf(graph, node);
-  int64_t products = 1; // of one matmul, where they are few
-  for (const DotAxis &axis : {axes.row, axes.column, axes.depth}) {
-    if (axis.size > longestLine)
-      return std::nullopt;
+bool isTiled(const DotAxes &axes, int64_t leastProducts) {
+  int64_t products = 1; // as many as matter
+  for (const DotAxis &axis : {axes.row, axes.column, axes.depth})
     products = std::min(leastProducts, products * axis.size);
-  }
-  return products >= leastProducts && areTileTypes(axes) ? std::optional(axes) : std::nullopt;
+  for (const DotAxis &axis : axes.outerDepth)
+    products = axis.size ? products : 0;
+  return products >= leastProducts && axes.matmuls() > 0 && areTileTypes(axes);
 }
 
 /// A warp group's instruction of 256 columns reads less of shared memory for each product than two of 128, which take

@@ -28,9 +28,9 @@ std::optional<Matmul> matmulOf(const Graph &graph, const Node &node);
 /// The same as axes.
 DotAxes axesOf(const Matmul &matmul);
 
-/// A dot that is computed in tiles: those of matmulOf, and others, batched ones among them, whose matmuls have
-/// `leastProducts` products of two elements or more. Nothing for other nodes, and for types that tiles do not have.
-std::optional<DotAxes> tiledDotOf(const Graph &graph, const Node &node, int64_t leastProducts);
+/// Whether a dot is computed in tiles: of types that tiles have, with `leastProducts` products of two elements or more
+/// in each of its matmuls.
+bool isTiled(const DotAxes &axes, int64_t leastProducts);
 
 /// How the result is cut: into `parts` of as many rows, those into tiles, which are numbered part by part. A group of
 /// tile rows comes before the next one, so that blocks that run at once read the same rows and columns.

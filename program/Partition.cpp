@@ -100,27 +100,48 @@ private:
       if (node.opcode() == Opcode::Dot)
         chooseTiles(id);
     }
+    // Nodes between a dot and its arrays may be stored for what comes later, and are read then.
+    for (auto &[id, axes] : dots)
+      if (const Node &node = graph[id]; !matmulOf(graph, node)) {
+        auto view = [&](size_t number, NodeId array) {
+          NodeId operand = node.operands[number];
+          return array == operand ? wholeOf(graph, operand) : viewOf(graph, operand, result.stored);
+        };
+        axes = axesOf(graph, node, view(0, axes.lhsArray), view(1, axes.rhsArray));
+      }
   }
 
   // A dot in tiles reads its operands from arrays. To make one only for this is worth it where elements are read often.
   void chooseTiles(NodeId id) {
     const Node &node = graph[id];
-    std::optional<DotAxes> axes = tiledDotOf(graph, node, options.leastProducts);
-    if (!axes)
+    std::optional<Matmul> matmul = matmulOf(graph, node);
+    DotAxes axes = matmul ? axesOf(*matmul) : axesOf(graph, node, operandOf(node, 0), operandOf(node, 1));
+    if (matmul)
+      axes.lhsArray = node.operands[0], axes.rhsArray = node.operands[1];
+    else if (!isTiled(axes, options.leastProducts) || !isWorthReading(axes.lhsArray, axes.column.size) ||
+             !isWorthReading(axes.rhsArray, axes.row.size))
       return;
-    auto isWorthStoring = [&](size_t number, int64_t reads) {
-      constexpr int64_t leastReads = 4, mostBytes = int64_t(1) << 28;
-      const Node &operand = graph.operand(node, number);
-      bool isStored = !isMade(operand) || result.stored[size_t(node.operands[number])];
-      return isStored || (reads >= leastReads &&
-                          operand.shape.elementCount() * hlo::elementSizeBytes(operand.shape.type) <= mostBytes);
-    };
-    if (!isWorthStoring(0, axes->column.size) || !isWorthStoring(1, axes->row.size))
-      return;
-    for (NodeId operand : node.operands)
-      if (isMade(graph[operand]))
-        result.stored[size_t(operand)] = true;
-    dots[id] = *axes;
+    for (NodeId array : {axes.lhsArray, axes.rhsArray})
+      if (isMade(graph[array]))
+        result.stored[size_t(array)] = true;
+    dots[id] = axes;
+  }
+
+  bool isWorthReading(NodeId array, int64_t reads) const {
+    constexpr int64_t leastReads = 4, mostBytes = int64_t(1) << 28;
+    const hlo::Shape &shape = graph[array].shape;
+    return !isMade(graph[array]) || result.stored[size_t(array)] ||
+           (reads >= leastReads && shape.elementCount() * hlo::elementSizeBytes(shape.type) <= mostBytes);
+  }
+
+  /// Where a tile reads an operand: in the array that it is moved from, if the elements of its rows or of its columns
+  /// are contiguous there.
+  ArrayView operandOf(const Node &dot, size_t number) const {
+    ArrayView whole = wholeOf(graph, dot.operands[number]), view = viewOf(graph, dot.operands[number], result.stored);
+    const ArrayView &other = wholeOf(graph, dot.operands[1 - number]);
+    DotAxes axes = number == 0 ? axesOf(graph, dot, view, other) : axesOf(graph, dot, other, view);
+    int64_t outer = number == 0 ? axes.row.lhs : axes.column.rhs, inner = number == 0 ? axes.depth.lhs : axes.depth.rhs;
+    return std::min(outer, inner) <= 1 ? view : whole;
   }
 
   bool isReadOften(const Node &node, const Node &user, int64_t cost) const {

@@ -66,20 +66,26 @@ bool isTiled(const std::string &text, const std::string &chip) {
   return false;
 }
 
-void check(const Dot &d, bool tiled = true) {
-  std::string text = textOf(d);
-  SCOPED_TRACE(text);
+void expectRight(const std::string &text) {
   hlo::Module module = hlo::parseModule(text, "dot.hlo");
-  EXPECT_EQ(isTiled(text, "host"), tiled);
   std::mt19937_64 random(5);
   Inputs inputs(1);
-  for (size_t i : {0, 1}) {
+  for (size_t i = 0; i < module.entryComputation().parameters.size(); ++i) {
     inputs[0].push_back(reference::zeros(module.entryComputation().parameter(i).shape));
     reference::Value &value = inputs[0].back();
     for (int64_t at = 0; at < value.shape.elementCount(); ++at)
-      reference::storeNumber(d.type, elementOf(d.type, random), value.at(at));
+      reference::storeNumber(value.shape.type, elementOf(value.shape.type, random), value.at(at));
   }
-  EXPECT_TRUE(runOnDevices(module, inputs)[0][0].bytes == runReference(module, inputs)[0][0].bytes);
+  Results seen = runOnDevices(module, inputs), expected = runReference(module, inputs);
+  for (size_t i = 0; i < expected[0].size(); ++i)
+    EXPECT_TRUE(seen[0][i].bytes == expected[0][i].bytes) << "result " << i;
+}
+
+void check(const Dot &d, bool tiled = true) {
+  std::string text = textOf(d);
+  SCOPED_TRACE(text);
+  EXPECT_EQ(isTiled(text, "host"), tiled);
+  expectRight(text);
 }
 
 TEST(Dot, BatchDimensionsAnywhere) {
@@ -137,6 +143,109 @@ TEST(Dot, Types) {
   check(typed(DType::S4, DType::S32), false);
   check({{40, 66}, {66, 34}, {}, {}, {1}, {0}, DType::S8, DType::S32});
   check({{66, 40}, {34, 66}, {}, {}, {0}, {1}, DType::S8, DType::S32});
+}
+
+/// `launches`: those of the module whose instructions these are.
+void checkModule(const std::string &instructions, size_t launches) {
+  std::string text = "HloModule m\nENTRY e {\n" + instructions + "}\n";
+  SCOPED_TRACE(text);
+  EXPECT_TRUE(isTiled(text, "host"));
+  EXPECT_EQ(program::Program(hlo::parseModule(text, "dot.hlo"), lookupChip("host"), {}).describe().size(), launches);
+  expectRight(text);
+}
+
+TEST(Dot, ReadsOperandsThroughWhatMovesThem) {
+  const std::string batched = ", lhs_batch_dims={0,1}, rhs_batch_dims={0,1}, lhs_contracting_dims={3}, "
+                              "rhs_contracting_dims={3}\n";
+  // [batch][position][head][feature], of which heads come first for the dot
+  checkModule(" x = f32[2,20,3,16] parameter(0)\n y = f32[2,24,3,16] parameter(1)\n a = f32[2,3,20,16] transpose(x), "
+              "dimensions={0,2,1,3}\n b = f32[2,3,24,16] transpose(y), dimensions={0,2,1,3}\n ROOT r = f32[2,3,20,24] "
+              "dot(a, b)" +
+                  batched,
+              1);
+  // Rows of one projection: features are split into heads, and some are left out.
+  checkModule(" x = f32[2,20,96] parameter(0)\n s = f32[2,20,48] slice(x), slice={[0:2],[0:20],[48:96]}\n h = "
+              "f32[2,20,3,16] reshape(s)\n a = f32[2,3,20,16] transpose(h), dimensions={0,2,1,3}\n o = f32[2,20,48] "
+              "slice(x), slice={[0:2],[0:20],[0:48]}\n k = f32[2,20,3,16] reshape(o)\n b = f32[2,3,20,16] "
+              "transpose(k), dimensions={0,2,1,3}\n ROOT r = f32[2,3,20,20] dot(a, b)" +
+                  batched,
+              1);
+  // A head of keys for three of queries.
+  checkModule(" x = f32[2,3,20,16] parameter(0)\n y = f32[2,24,16] parameter(1)\n b = f32[2,3,24,16] broadcast(y), "
+              "dimensions={0,2,3}\n ROOT r = f32[2,3,20,24] dot(x, b)" +
+                  batched,
+              1);
+  // Every second row, and dimensions of one element.
+  checkModule(" x = f32[41,1,16] parameter(0)\n y = f32[16,24] parameter(1)\n s = f32[20,1,16] slice(x), "
+              "slice={[1:40:2],[0:1],[0:16]}\n a = f32[1,20,16,1] reshape(s)\n ROOT r = f32[1,20,1,24] dot(a, y), "
+              "lhs_contracting_dims={2}, rhs_contracting_dims={0}\n",
+              1);
+  // Neither rows nor columns of what is moved are contiguous: it is made an array.
+  checkModule(" x = f32[16,20,5] parameter(0)\n y = f32[5,16,24] parameter(1)\n a = f32[5,20,16] transpose(x), "
+              "dimensions={2,1,0}\n ROOT r = f32[5,20,24] dot(a, y), lhs_batch_dims={0}, rhs_batch_dims={0}, "
+              "lhs_contracting_dims={2}, rhs_contracting_dims={1}\n",
+              2);
+  // A reshape that mixes the dimensions of a transpose.
+  checkModule(" x = f32[20,16,5] parameter(0)\n y = f32[5,16,24] parameter(1)\n t = f32[5,16,20] transpose(x), "
+              "dimensions={2,1,0}\n a = f32[5,20,16] reshape(t)\n ROOT r = f32[5,20,24] dot(a, y), lhs_batch_dims={0}, "
+              "rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}\n",
+              2);
+  // What is moved is made by other code; the other operand is a result of the module, and is read as such.
+  checkModule(" x = f32[2,20,3,16] parameter(0)\n y = f32[2,24,3,16] parameter(1)\n n = f32[2,20,3,16] negate(x)\n a "
+              "= f32[2,3,20,16] transpose(n), dimensions={0,2,1,3}\n b = f32[2,3,24,16] transpose(y), "
+              "dimensions={0,2,1,3}\n d = f32[2,3,20,24] dot(a, b)" +
+                  batched + " ROOT r = (f32[2,3,20,24], f32[2,3,24,16]) tuple(d, b)\n",
+              3);
+}
+
+// One row with all others: elements of an operand that would be made for the dot are read once.
+TEST(Dot, MakesNoArrayThatIsHardlyRead) {
+  std::string text = "HloModule m\nENTRY e {\n x = f32[4,1,64] parameter(0)\n y = bf16[4,70,64] parameter(1)\n c = "
+                     "f32[4,70,64] convert(y)\n ROOT r = f32[4,1,70] dot(x, c), lhs_batch_dims={0}, "
+                     "rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}\n}\n";
+  EXPECT_FALSE(isTiled(text, "host"));
+  expectRight(text);
+}
+
+// A row of an array that a loop carries is updated in place; the dot reads the array in another order before and after.
+TEST(Dot, OfAnArrayThatIsUpdatedInPlace) {
+  expectRight(R"(HloModule m
+condition {
+ s = (s32[], f32[24,3,16], f32[3,1,16]) parameter(0)
+ i = s32[] get-tuple-element(s), index=0
+ n = s32[] constant(5)
+ ROOT r = pred[] compare(i, n), direction=LT
+}
+body {
+ s = (s32[], f32[24,3,16], f32[3,1,16]) parameter(0)
+ i = s32[] get-tuple-element(s), index=0
+ a = f32[24,3,16] get-tuple-element(s), index=1
+ q = f32[3,1,16] get-tuple-element(s), index=2
+ one = s32[] constant(1)
+ zero = s32[] constant(0)
+ next = s32[] add(i, one)
+ t = f32[3,24,16] transpose(a), dimensions={1,0,2}
+ p = f32[3,1,24] dot(q, t), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={2}
+ g = f32[3,1,24] sign(p)
+ h = f32[1,3,16] reshape(q)
+ k = f32[1,3,16] negate(h)
+ b = f32[24,3,16] dynamic-update-slice(a, k, i, zero, zero)
+ u = f32[3,24,16] transpose(b), dimensions={1,0,2}
+ o = f32[3,1,16] dot(g, u), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, rhs_contracting_dims={1}
+ w = f32[3,1,16] sign(o)
+ ROOT r = (s32[], f32[24,3,16], f32[3,1,16]) tuple(next, b, w)
+}
+ENTRY e {
+ i = s32[] constant(0)
+ a = f32[24,3,16] parameter(0)
+ q = f32[3,1,16] parameter(1)
+ s = (s32[], f32[24,3,16], f32[3,1,16]) tuple(i, a, q)
+ w = (s32[], f32[24,3,16], f32[3,1,16]) while(s), condition=condition, body=body
+ x = f32[24,3,16] get-tuple-element(w), index=1
+ y = f32[3,1,16] get-tuple-element(w), index=2
+ ROOT r = (f32[24,3,16], f32[3,1,16]) tuple(x, y)
+}
+)");
 }
 
 TEST(Dot, RandomDimensions) {

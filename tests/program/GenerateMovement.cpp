@@ -313,6 +313,8 @@ bool ModuleGenerator::dot() {
   if (x.error + y.error > 0 || isTiled)
     facts.error = n * (x.error * (y.magnitude + y.error) + y.error * x.magnitude) +
                   2 * (n + 1) * roundoff(type) * facts.magnitude + 0x1p-22;
+  if (isTiled && !std::isfinite(facts.error))
+    return false;
   if (hlo::isFloating(type) && (std::isnan(facts.magnitude) || std::isnan(facts.error)))
     facts = {INFINITY, x.error + y.error, true};
   std::string code = "dot($0, $1)";
