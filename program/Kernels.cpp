@@ -50,46 +50,15 @@ int64_t tileSize(int64_t elements) {
 
 } // namespace
 
-/// The kernel of a dot in tiles, one for each block.
-static StepKernel makeMatmulKernel(const Graph &graph, NodeId id, const DotAxes &axes, const Chip &chip,
-                                   KernelCache *cache) {
-  const Node &node = graph[id];
-  std::optional<Matmul> matrices = matmulOf(graph, node); // whose tiles are those in the kernel of a collective
-  MatmulTiles tiles = matrices ? tilesOf(*matrices, 1, chip) : tilesOfDot(axes, chip);
-  StepKernel kernel;
-  kernel.name = node.instruction.name;
-  kernel.inputs = {axes.lhsArray, axes.rhsArray};
-  kernel.outputs = {id};
-  kernel.blocks = tiles.parts * tiles.tilesOfPart();
-  MLIRContext context(MLIRContext::Threading::DISABLED);
-  loadProgramDialects(context);
-  TileWriter w(context);
-  SmallVector<Value> arguments = w.begin("matmul", argumentsOf(w, graph, kernel));
-  MatmulWriter matmul(w, tiles, axes);
-  Value block = triton::GetProgramIdOp::create(w.b, triton::ProgramDim::X);
-  MatmulWriter::Place place = matmul.placeOf(w.extend(block, 64));
-  Value lhs = w.offset(arguments[0], w.i64(axes.lhsFirst)), rhs = w.offset(arguments[1], w.i64(axes.rhsFirst));
-  Value result = arguments[2], exists;
-  if (tiles.parts > 1) {
-    MatmulWriter::Offsets first = matmul.offsetsOf(place.part, axes.batch);
-    lhs = w.offset(lhs, first.lhs), rhs = w.offset(rhs, first.rhs), result = w.offset(result, first.result);
-  }
-  Value tile = matmul.compute(place, lhs, rhs), index = matmul.indexOf(place, exists);
-  w.store(w.offset(result, index), tile, exists);
-  CompileOptions options;
-  options.chip = &chip;
-  options.exactMath = true;
-  options.warps = tiles.warps;
-  finishKernel(kernel, *w.end(), options, cache);
-  return kernel;
-}
+static StepKernel makeMatmulKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip,
+                                   KernelCache *cache);
 
 StepKernel makeKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip,
                       KernelCache *cache) {
   if (step.columns)
     return makeRowKernel(graph, partition, step, chip, cache);
   if (step.dot)
-    return makeMatmulKernel(graph, step.node, *step.dot, chip, cache);
+    return makeMatmulKernel(graph, partition, step, chip, cache);
   NodeId id = step.node;
   const Node &node = graph[id];
   StepKernel kernel;
@@ -351,8 +320,10 @@ private:
 /// its result.
 class GatherMatmulOperands : public CollectiveOperands {
 public:
-  GatherMatmulOperands(const Graph &graph, const StepKernel &kernel, ElementType type, const MatmulTiles &tiles)
-      : graph(graph), kernel(kernel), plain(type), tiles(tiles) {}
+  /// `made`: of the matmul.
+  GatherMatmulOperands(const Graph &graph, const Step &made, const StepKernel &kernel, ElementType type,
+                       const MatmulTiles &tiles)
+      : graph(graph), kernel(kernel), plain(type), result(graph, made, kernel), tiles(tiles) {}
 
   std::vector<TileWriter::Argument> arguments(TileWriter &w) const override { return argumentsOf(w, graph, kernel); }
   Value input(TileWriter &w, ValueRange arguments, Value index, Value mask, Value first) const override {
@@ -371,17 +342,67 @@ public:
     MatmulWriter::Place place = matmul.placeOf(piece);
     Value tile = matmul.compute(place, input, arguments[1]), exists, index = matmul.indexOf(place, exists);
     Value first = w.mul(rank, w.i64(tiles.partRows() * tiles.shape.columns));
-    w.store(w.offset(w.offset(arguments[2], first), index), tile, exists);
+    result.output(w, arguments, w.add(index, first), exists, tile, {});
   }
 
 private:
   const Graph &graph;
   const StepKernel &kernel;
   const BufferOperands plain;
+  const FusedOperands result;
   const MatmulTiles tiles;
 };
 
 } // namespace
+
+/// Adds the arguments of a dot's epilogues to those of its operands, and the outputs.
+static void addEpilogues(const Graph &graph, const Partition &partition, const Step &step, StepKernel &kernel) {
+  std::set<NodeId> leaves;
+  for (NodeId epilogue : step.epilogues)
+    leaves.merge(partition.leavesOf(graph, epilogue));
+  for (NodeId known : kernel.inputs)
+    leaves.erase(known);
+  leaves.erase(step.node);
+  kernel.inputs.insert(kernel.inputs.end(), leaves.begin(), leaves.end());
+  if (step.keepsResult)
+    kernel.outputs.push_back(step.node);
+  kernel.outputs.insert(kernel.outputs.end(), step.epilogues.begin(), step.epilogues.end());
+}
+
+/// The kernel of a dot in tiles, one for each block.
+static StepKernel makeMatmulKernel(const Graph &graph, const Partition &partition, const Step &step, const Chip &chip,
+                                   KernelCache *cache) {
+  const Node &node = graph[step.node];
+  const DotAxes &axes = *step.dot;
+  std::optional<Matmul> matrices = matmulOf(graph, node); // whose tiles are those in the kernel of a collective
+  MatmulTiles tiles = matrices ? tilesOf(*matrices, 1, chip) : tilesOfDot(axes, chip);
+  StepKernel kernel;
+  kernel.name = node.instruction.name;
+  kernel.inputs = {axes.lhsArray, axes.rhsArray};
+  addEpilogues(graph, partition, step, kernel);
+  kernel.blocks = tiles.parts * tiles.tilesOfPart();
+  MLIRContext context(MLIRContext::Threading::DISABLED);
+  loadProgramDialects(context);
+  TileWriter w(context);
+  SmallVector<Value> arguments = w.begin("matmul", argumentsOf(w, graph, kernel));
+  MatmulWriter matmul(w, tiles, axes);
+  Value block = triton::GetProgramIdOp::create(w.b, triton::ProgramDim::X);
+  MatmulWriter::Place place = matmul.placeOf(w.extend(block, 64));
+  Value lhs = w.offset(arguments[0], w.i64(axes.lhsFirst)), rhs = w.offset(arguments[1], w.i64(axes.rhsFirst));
+  Value exists, index = matmul.indexOf(place, exists);
+  if (tiles.parts > 1) {
+    MatmulWriter::Offsets first = matmul.offsetsOf(place.part, axes.batch);
+    lhs = w.offset(lhs, first.lhs), rhs = w.offset(rhs, first.rhs), index = w.add(index, first.result);
+  }
+  Value tile = matmul.compute(place, lhs, rhs);
+  FusedOperands(graph, step, kernel).output(w, arguments, index, exists, tile, {});
+  CompileOptions options;
+  options.chip = &chip;
+  options.exactMath = true;
+  options.warps = tiles.warps;
+  finishKernel(kernel, *w.end(), options, cache);
+  return kernel;
+}
 
 /// Of the array that a collective with a matmul moves: its protocol's memory is up to four times as much.
 static constexpr int64_t mostFusedBytes = 256 << 20;
@@ -448,23 +469,25 @@ PlanOptions planOptionsFor(const Graph &graph, const Step &step, const Chip &chi
   return options;
 }
 
-static StepKernel makeGatherMatmulKernel(const Graph &graph, const Step &step, const Plan &plan) {
+static StepKernel makeGatherMatmulKernel(const Graph &graph, const Partition &partition, const Step &step,
+                                         const Plan &plan) {
   StepKernel kernel;
   kernel.name = graph[step.matmul].instruction.name;
   kernel.inputs = {graph[step.node].operands[0], graph[step.matmul].operands[1]};
-  kernel.outputs = {step.matmul};
+  Step made{.node = step.matmul, .epilogues = step.epilogues, .keepsResult = step.keepsResult};
+  addEpilogues(graph, partition, made, kernel);
   kernel.blocks = plan.blocks;
   MLIRContext context(MLIRContext::Threading::DISABLED);
   loadProgramDialects(context);
   MatmulTiles tiles = tilesOfStep(graph, step, *plan.chip, plan.collective);
-  GatherMatmulOperands operands(graph, kernel, plan.collective.type, tiles);
+  GatherMatmulOperands operands(graph, made, kernel, plan.collective.type, tiles);
   finishKernel(kernel, *writeKernel(context, plan, operands), compileOptionsOf(plan));
   return kernel;
 }
 
 StepKernel makeCollectiveKernel(const Graph &graph, const Partition &partition, const Step &step, const Plan &plan) {
   if (step.matmul > step.node)
-    return makeGatherMatmulKernel(graph, step, plan);
+    return makeGatherMatmulKernel(graph, partition, step, plan);
   StepKernel kernel;
   kernel.name = graph[step.node].instruction.name;
   std::set<NodeId> leaves;

@@ -249,23 +249,13 @@ private:
     if (options.fuseCollectives)
       addMatmul(step);
     if (step.matmul > id) {
-      step.keepsResult = false;
+      takeReaders(step, step.matmul);
       collectives[id] = step;
       return;
     }
     std::set<NodeId> readers = readersOf(id), made;
     if (options.fuseCollectives)
-      for (NodeId reader : readers) {
-        const Node &node = graph[reader];
-        bool sameSize = node.shape.elementCount() == graph[id].shape.elementCount();
-        bool fused = isPlainKernel(reader) && !mustStore(node) && sameSize && !movedTo.count(reader) &&
-                     readsInPlace(reader, id) && isReady(reader, id, {});
-        if (fused) {
-          step.epilogues.push_back(reader);
-          made.insert(reader);
-          movedTo[reader] = id;
-        }
-      }
+      made = addEpilogues(step, id, readers);
     if (options.fuseCollectives && step.matmul < 0 && !addRows(step, made) &&
         graph[id].shape.elementCount() <= options.largestTail) {
       std::set<NodeId> withTail = made;
@@ -276,6 +266,30 @@ private:
     for (NodeId reader : readers)
       step.keepsResult |= !made.count(reader);
     collectives[id] = step;
+  }
+
+  /// Element-wise code of one of `readers` that can be computed from each tile of `id`, which the step makes, becomes
+  /// part of the step. Returns what did.
+  std::set<NodeId> addEpilogues(Step &step, NodeId id, const std::set<NodeId> &readers) {
+    std::set<NodeId> made;
+    for (NodeId reader : readers) {
+      const Node &node = graph[reader];
+      bool sameSize = node.shape.elementCount() == graph[id].shape.elementCount();
+      bool fused = isPlainKernel(reader) && !mustStore(node) && sameSize && !movedTo.count(reader) &&
+                   !rowSteps.count(reader) && readsInPlace(reader, id) && isReady(reader, step.node, {});
+      if (fused) {
+        step.epilogues.push_back(reader);
+        made.insert(reader);
+        movedTo[reader] = step.node;
+      }
+    }
+    return made;
+  }
+
+  /// Of a dot whose tiles the step makes.
+  void takeReaders(Step &step, NodeId dot) {
+    std::set<NodeId> readers = readersOf(dot);
+    step.keepsResult = addEpilogues(step, dot, readers).size() < readers.size() || isResult(dot);
   }
 
   //===-- Matmuls ----------------------------------------------------------------------------------------------===//
@@ -450,10 +464,14 @@ private:
     else if (node.opcode() == Opcode::While && node.loopFirst == id)
       result.steps.push_back({.kind = Step::Kind::Loop, .node = id});
     else if (isPlainKernel(id) && !movedTo.count(id))
-      result.steps.push_back({.kind = Step::Kind::Kernel,
-                              .node = id,
-                              .dot = dots.count(id) ? std::optional(dots[id]) : std::nullopt,
-                              .inPlace = inPlaceOf(id)});
+      result.steps.push_back(dots.count(id) ? dotStep(id)
+                                            : Step{.kind = Step::Kind::Kernel, .node = id, .inPlace = inPlaceOf(id)});
+  }
+
+  Step dotStep(NodeId id) {
+    Step step{.kind = Step::Kind::Kernel, .node = id, .dot = dots[id]};
+    takeReaders(step, id);
+    return step;
   }
 
   const Graph &graph;

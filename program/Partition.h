@@ -16,10 +16,11 @@ struct Step {
   enum class Kind { Kernel, Collective, Loop };
   Kind kind = Kind::Kernel;
   NodeId node = -1;                   ///< what a kernel computes; the collective; array 0 of the loop
-  std::vector<NodeId> epilogues = {}; ///< stored nodes that a collective's kernel computes from each of its tiles
+  std::vector<NodeId> epilogues = {}; ///< stored nodes that the kernel of a collective or dot computes from each tile
   std::vector<NodeId> tail = {}; ///< stored nodes that it computes when all tiles are there: row reductions and what
                                  ///< is made of them
-  bool keepsResult = true;       ///< whether anything reads the collective's own result from a buffer
+  bool keepsResult =
+      true; ///< whether anything reads the result of the collective, or of a dot that is last, from a buffer
   /// Above 0: a kernel or collective that takes rows of so many elements, one at a time. `rows` are the nodes that it
   /// makes of a row, in the order of the graph, and `epilogues` and `tail` are empty.
   int64_t columns = 0;

@@ -248,6 +248,50 @@ ENTRY e {
 )");
 }
 
+/// Right, in so many launches.
+void checkLaunches(const std::string &body, size_t launches) {
+  std::string text = "HloModule m\nENTRY e {\n" + body + "}\n";
+  SCOPED_TRACE(text);
+  EXPECT_EQ(program::Program(hlo::parseModule(text, "dot.hlo"), lookupChip("host"), {}).describe().size(), launches);
+  expectRight(text);
+}
+
+TEST(Dot, ElementwiseCodeOfItsTiles) {
+  std::string xy = " x = f32[70,40] parameter(0)\n w = f32[40,90] parameter(1)\n y = f32[70,90] dot(x, w), "
+                   "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+  std::string bias = " b = f32[90] parameter(2)\n c = f32[70,90] broadcast(b), dimensions={1}\n s = f32[70,90] add(y, "
+                     "c)\n zero = f32[] constant(0)\n zeros = f32[70,90] broadcast(zero), dimensions={}\n";
+  checkLaunches(xy + bias + " ROOT r = f32[70,90] maximum(s, zeros)\n", 1);
+  // Its own result too, and two others.
+  checkLaunches(xy + bias +
+                    " m = f32[70,90] maximum(s, zeros)\n n = bf16[70,90] convert(s)\n ROOT r = (f32[70,90], "
+                    "f32[70,90], bf16[70,90]) tuple(y, m, n)\n",
+                1);
+  // Operands of the dot are read there as well, and arrays of another shape with as many elements.
+  checkLaunches(" x = f32[48,48] parameter(0)\n z = f32[2304] parameter(1)\n y = f32[48,48] dot(x, x), "
+                "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n a = f32[48,48] add(x, y)\n f = f32[2304] "
+                "reshape(a)\n ROOT r = f32[2304] multiply(f, z)\n",
+                1);
+  // Of each matmul of a batch, whose parts lie apart in the array that is added.
+  checkLaunches(" x = bf16[3,40,32] parameter(0)\n w = bf16[3,32,50] parameter(1)\n b = bf16[3,50] parameter(2)\n y = "
+                "bf16[3,40,50] dot(x, w), lhs_batch_dims={0}, rhs_batch_dims={0}, lhs_contracting_dims={2}, "
+                "rhs_contracting_dims={1}\n c = bf16[3,40,50] broadcast(b), dimensions={0,2}\n ROOT r = "
+                "bf16[3,40,50] subtract(y, c)\n",
+                1);
+}
+
+// Where elements of the result are read elsewhere than in their own place, or with what comes later.
+TEST(Dot, CodeThatIsNotOfItsTiles) {
+  std::string xy = " x = f32[48,48] parameter(0)\n w = f32[48,48] parameter(1)\n y = f32[48,48] dot(x, w), "
+                   "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
+  checkLaunches(xy + " t = f32[48,48] transpose(y), dimensions={1,0}\n ROOT r = f32[48,48] add(y, t)\n", 2);
+  checkLaunches(xy + " v = f32[16,48] slice(y), slice={[16:32], [0:48]}\n ROOT r = f32[16,48] negate(v)\n", 2);
+  // The gate of a layer: part of the second dot, not of the first.
+  checkLaunches(xy + " z = f32[48,48] dot(w, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n g = f32[48,48] "
+                     "multiply(y, z)\n n = f32[48,48] negate(y)\n ROOT r = (f32[48,48], f32[48,48]) tuple(g, n)\n",
+                2);
+}
+
 TEST(Dot, RandomDimensions) {
   std::mt19937_64 random(3);
   auto below = [&](size_t n) { return int64_t(random() % n); };
