@@ -119,7 +119,9 @@ MatmulTiles tilesOf(const Matmul &shape, int64_t parts, const Chip &chip, bool m
   tiles.shape = shape;
   tiles.parts = parts;
   if (chip.vendor == Vendor::Host) {
-    tiles.tileRows = tiles.tileColumns = tiles.tileDepth = 32;
+    constexpr int64_t large = 64, small = 32; // of 512 x 3072 x 768 in f32, 1.2 to 1.4 times as fast
+    tiles.tileRows = tiles.tileColumns = std::min(tiles.partRows(), shape.columns) < large ? small : large;
+    tiles.tileDepth = small;
     return tiles;
   }
   bool isNarrow = hlo::bitWidth(shape.type) == 16;
