@@ -92,18 +92,34 @@ bool simt::placeThreadsAlike(const LinearLayout &a, const LinearLayout &b) {
   return true;
 }
 
+/// Whether each bit of a register's or thread's number moves along one axis by a power of two, and no two alike: then
+/// the coordinates of both add up.
+static bool hasBitsOfItsOwn(const LinearLayout &layout) {
+  std::set<std::pair<size_t, int64_t>> taken;
+  for (Dim in : {Dim::Register, Dim::Lane, Dim::Warp})
+    for (int bit = 0; bit < layout.inputBits(in); ++bit)
+      for (auto [axis, out] : llvm::enumerate(layout.outputs()))
+        for (int64_t basis = layout.basis(in, bit, out.dim), low = 0; basis; basis ^= low) {
+          low = basis & -basis;
+          if (!taken.insert({axis, low}).second)
+            return false;
+        }
+  return true;
+}
+
 LogicalResult ExtractSliceOp::verify() {
   auto from = cast<RankedTensorType>(getSource().getType()), to = cast<RankedTensorType>(getType());
   ArrayRef<int64_t> offsets = getOffsets();
-  // Rule S24: a part of the tile at a multiple of its size, with layouts.
+  // Rule S24: a part of the tile, with layouts, at a multiple of its size where coordinates are no sums.
   bool fits = hasLayout(from) && hasLayout(to) && from.getElementType() == to.getElementType() &&
               from.getRank() == to.getRank() && int64_t(offsets.size()) == from.getRank();
   if (!fits)
     return emitOpError() << "takes " << to << " at " << offsets.size() << " coordinates out of " << from;
-  if (failed(triton::verifyPart(*this, offsets, to.getShape(), from.getShape())))
+  const LinearLayout &source = layoutOf(from), &part = layoutOf(to);
+  auto verifyOffsets = hasBitsOfItsOwn(source) && hasBitsOfItsOwn(part) ? triton::verifyWithin : triton::verifyPart;
+  if (failed(verifyOffsets(*this, offsets, to.getShape(), from.getShape())))
     return failure();
   // Rule S25: each thread has the elements of its part.
-  const LinearLayout &source = layoutOf(from), &part = layoutOf(to);
   fits = placeThreadsAlike(source, part);
   std::set<SmallVector<int64_t>> held;
   for (int64_t reg = 0; fits && reg < source.inputSize(Dim::Register); ++reg)
@@ -111,7 +127,7 @@ LogicalResult ExtractSliceOp::verify() {
   for (int64_t reg = 0; fits && reg < part.inputSize(Dim::Register); ++reg) {
     SmallVector<int64_t> at = coordinatesOfRegister(part, reg);
     for (auto [coordinate, offset] : llvm::zip(at, offsets))
-      coordinate ^= offset;
+      coordinate += offset;
     fits = held.count(at);
   }
   if (!fits)

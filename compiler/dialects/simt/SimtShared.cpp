@@ -282,9 +282,13 @@ static bool arePaddedAlike(SharedType a, SharedType b) {
   return a.getIntervals() == b.getIntervals() && a.getPaddings() == b.getPaddings();
 }
 
+int64_t simt::leastAlignment(int64_t bytes) {
+  return std::clamp(int64_t(llvm::PowerOf2Ceil(uint64_t(bytes))), scratchAlignment, memoryAlignment);
+}
+
 LogicalResult AllocOp::verify() {
   // Rule S40: a place where memory objects may begin.
-  int64_t alignment = getScratch() ? scratchAlignment : memoryAlignment;
+  int64_t alignment = getScratch() ? scratchAlignment : leastAlignment(getRing().getType().getBytes());
   if (std::optional<uint64_t> start = getStart(); start && (int64_t(*start) < 0 || int64_t(*start) % alignment))
     return emitOpError() << "begins at byte " << int64_t(*start) << ": it must be a multiple of " << alignment;
   return success();

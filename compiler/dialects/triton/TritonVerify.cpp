@@ -25,13 +25,22 @@ Type heddle::triton::signless(Type type) {
   return integer ? IntegerType::get(type.getContext(), integer.getWidth()) : type;
 }
 
-LogicalResult heddle::triton::verifyPart(Operation *op, ArrayRef<int64_t> offsets, ArrayRef<int64_t> part,
-                                         ArrayRef<int64_t> whole) {
+LogicalResult heddle::triton::verifyWithin(Operation *op, ArrayRef<int64_t> offsets, ArrayRef<int64_t> part,
+                                           ArrayRef<int64_t> whole) {
   for (auto [axis, offset] : llvm::enumerate(offsets))
-    if (offset < 0 || offset % part[axis] || offset + part[axis] > whole[axis])
+    if (offset < 0 || offset + part[axis] > whole[axis])
       return op->emitOpError() << "takes elements " << offset << " to " << offset + part[axis] - 1 << " of axis "
                                << axis << ", which has " << whole[axis];
   return success();
+}
+
+LogicalResult heddle::triton::verifyPart(Operation *op, ArrayRef<int64_t> offsets, ArrayRef<int64_t> part,
+                                         ArrayRef<int64_t> whole) {
+  for (auto [axis, offset] : llvm::enumerate(offsets))
+    if (offset % part[axis])
+      return op->emitOpError() << "takes " << part[axis] << " elements from " << offset << " on of axis " << axis
+                               << ": it must be a multiple of " << part[axis];
+  return verifyWithin(op, offsets, part, whole);
 }
 
 bool heddle::triton::isPermutation(ArrayRef<int32_t> order, size_t rank) {

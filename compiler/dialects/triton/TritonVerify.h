@@ -26,8 +26,10 @@ bool isMaskFor(mlir::Type mask, mlir::Type pointer);
 bool isValueFor(mlir::Type value, mlir::Type pointer);
 /// The integer type without its signedness, as tiles have it; other types unchanged.
 mlir::Type signless(mlir::Type type);
-/// An error of `op` unless elements `offsets` to `offsets + part` of each axis lie within `whole` and begin at a
-/// multiple of `part`. All have one rank.
+/// An error of `op` unless elements `offsets` to `offsets + part` of each axis lie within `whole`. All have one rank.
+mlir::LogicalResult verifyWithin(mlir::Operation *op, llvm::ArrayRef<int64_t> offsets, llvm::ArrayRef<int64_t> part,
+                                 llvm::ArrayRef<int64_t> whole);
+/// The same, and unless they begin at a multiple of `part`.
 mlir::LogicalResult verifyPart(mlir::Operation *op, llvm::ArrayRef<int64_t> offsets, llvm::ArrayRef<int64_t> part,
                                llvm::ArrayRef<int64_t> whole);
 /// An error of `op` if its order `given` is neither `relaxed` nor `other`, the only other one that it may have.

@@ -164,11 +164,11 @@ LogicalResult BufferAtomicCASOp::verify() {
 LogicalResult ExtractSliceOp::verify() {
   auto from = cast<RankedTensorType>(getSrc().getType()), to = cast<RankedTensorType>(getType());
   ArrayRef<int64_t> offsets = getStaticOffsets();
-  // Rule F5: the part lies in the tile, and begins at a multiple of its size.
+  // Rule F5: the part lies in the tile; where it may begin follows from the layouts (rule S25).
   if (from.getElementType() != to.getElementType() || from.getRank() != to.getRank() ||
       int64_t(offsets.size()) != from.getRank())
     return emitOpError() << "takes " << to << " at " << offsets.size() << " coordinates out of " << from;
-  return verifyPart(*this, offsets, to.getShape(), from.getShape());
+  return verifyWithin(*this, offsets, to.getShape(), from.getShape());
 }
 
 LogicalResult ConcatOp::verify() {

@@ -3,6 +3,7 @@
 #include "compiler/dialects/ttg/TritonGpu.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/DialectImplementation.h"
+#include "mlir/Interfaces/FoldInterfaces.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -84,10 +85,16 @@ struct EncodingAliases : public OpAsmDialectInterface {
     return AliasResult::FinalAlias;
   }
 };
+
+/// Tiles of partitions have layouts of their warps, which may be fewer than the kernel's: so do constants.
+struct ConstantsOfPartitions : public DialectFoldInterface {
+  using DialectFoldInterface::DialectFoldInterface;
+  bool shouldMaterializeInto(Region *region) const override { return isa<WarpSpecializeOp>(region->getParentOp()); }
+};
 } // namespace
 
 void TritonGpuDialect::initialize() {
-  addInterfaces<EncodingAliases>();
+  addInterfaces<EncodingAliases, ConstantsOfPartitions>();
   addAttributes<BlockedAttr, SliceAttr, DotOperandAttr, AmdMfmaAttr, LinearAttr, GenericLinearAttr, NvidiaMmaAttr,
                 NvmmaSharedAttr, SwizzledSharedAttr, RotatingSharedAttr, PaddedSharedAttr, SharedLinearAttr,
                 SharedMemoryAttr>();

@@ -119,11 +119,18 @@ static int64_t bytesOf(AllocOp alloc) {
   return int64_t(llvm::alignTo(uint64_t(alloc.getRing().getType().getBytes()), uint64_t(alignment)));
 }
 
+/// Where objects are close together.
+static int64_t usedBytesOf(AllocOp alloc) {
+  int64_t bytes = alloc.getRing().getType().getBytes();
+  return int64_t(
+      llvm::alignTo(uint64_t(bytes), uint64_t(alloc.getScratch() ? scratchAlignment : leastAlignment(bytes))));
+}
+
 int64_t simt::placedBytes(triton::FuncOp function) {
   int64_t end = 0;
   function.walk([&](AllocOp alloc) {
     if (alloc.getStart())
-      end = std::max(end, int64_t(*alloc.getStart()) + bytesOf(alloc));
+      end = std::max(end, int64_t(*alloc.getStart()) + usedBytesOf(alloc));
   });
   return end;
 }
@@ -132,7 +139,7 @@ int64_t simt::placedBytes(triton::FuncOp function) {
 static LogicalResult addPlaced(AllocOp alloc, TextOrder &order, SmallVectorImpl<Lifetime> &placed) {
   Lifetime life = order.lifetimeOf(alloc);
   life.start = int64_t(*alloc.getStart());
-  life.end = life.start + bytesOf(alloc);
+  life.end = life.start + usedBytesOf(alloc);
   for (const Lifetime &other : placed)
     if (other.overlaps(life) && other.start < life.end && life.start < other.end) {
       auto error = alloc.emitOpError() << "has bytes " << life.start << " to " << life.end - 1
@@ -147,8 +154,91 @@ static LogicalResult addPlaced(AllocOp alloc, TextOrder &order, SmallVectorImpl<
   return success();
 }
 
+namespace {
+
+/// One way to place the memory objects of a function that have no place.
+class Placement {
+public:
+  Placement(triton::FuncOp function, const GpuTarget &target, int warps, TextOrder &order,
+            const SmallVector<Lifetime> &placed, bool packs)
+      : function(function), target(target), warps(warps), order(order), placed(placed), packs(packs) {}
+
+  /// The first object that the chip has no bytes for, or null.
+  AllocOp run(ArrayRef<AllocOp> open, ArrayRef<AllocOp> scratch) {
+    SmallVector<AllocOp> sorted(open);
+    if (packs)
+      llvm::stable_sort(sorted, [](AllocOp a, AllocOp b) { return bytesOf(a) > bytesOf(b); });
+    for (AllocOp alloc : sorted)
+      if (AllocOp left = placeOne(alloc))
+        return left;
+    placeScratch(
+        function,
+        {warps, [this](AllocOp alloc, bool isOrdered) { return firstByte(alloc, isOrdered); },
+         [this](AllocOp one, AllocOp other) { return order.lifetimeOf(one).overlaps(order.lifetimeOf(other)); }},
+        target.sharedBytesBeforeReuse(), target.sharedMemoryBytes());
+    for (AllocOp alloc : scratch)
+      if (int64_t(*alloc.getStart()) + bytesOf(alloc) > target.sharedMemoryBytes())
+        return alloc;
+    return {};
+  }
+
+private:
+  /// At the first place where it shares no byte with one that is alive with it.
+  AllocOp placeOne(AllocOp alloc) {
+    int64_t alignment = packs ? leastAlignment(alloc.getRing().getType().getBytes()) : memoryAlignment;
+    Lifetime life = order.lifetimeOf(alloc);
+    int64_t bytes = packs ? usedBytesOf(alloc) : bytesOf(alloc);
+    for (bool moved = true; moved;) {
+      moved = false;
+      life.end = life.start + bytes;
+      for (const Lifetime &other : placed)
+        if (other.overlaps(life) && other.start < life.end && life.start < other.end) {
+          life.start = int64_t(llvm::alignTo(uint64_t(other.end), uint64_t(alignment)));
+          life.end = life.start + bytes;
+          moved = true;
+        }
+    }
+    alloc.setStart(uint64_t(life.start));
+    placed.push_back(life);
+    return life.end > target.sharedMemoryBytes() ? alloc : AllocOp();
+  }
+
+  int64_t firstByte(AllocOp alloc, bool isOrdered) {
+    Lifetime life = order.lifetimeOf(alloc);
+    int64_t first = 0;
+    for (const Lifetime &other : placed) {
+      const Lifetime &earlier = other.last < life.first ? other : life, &later = &earlier == &life ? other : life;
+      if (other.overlaps(life) || (isOrdered && !order.hasBarrierBetween(earlier.last, later.op)))
+        first = std::max(first, other.end);
+    }
+    return int64_t(llvm::alignTo(uint64_t(first), uint64_t(scratchAlignment)));
+  }
+
+  triton::FuncOp function;
+  const GpuTarget &target;
+  int warps;
+  TextOrder &order;
+  SmallVector<Lifetime> placed;
+  const bool packs;
+};
+
+} // namespace
+
+/// Rule K2: what is live at the same time fits into the shared memory that a block may have.
+static LogicalResult reportNoRoom(triton::FuncOp function, AllocOp alloc, int64_t sharedBytes) {
+  auto start = int64_t(*alloc.getStart());
+  if (alloc.getScratch())
+    return emitError(function.getLoc()) << "kernel '" << function.getName() << "' needs " << start + bytesOf(alloc)
+                                        << " bytes of shared memory for each block; the chip has " << sharedBytes;
+  return alloc.emitOpError() << "needs " << bytesOf(alloc) << " bytes from byte " << start << " of shared memory on"
+                             << (start ? ", after the memory objects that are live at the same time" : "")
+                             << "; the chip has " << sharedBytes
+                             << " for a block: take smaller tiles, or fewer in a ring";
+}
+
+// In the order of the text, and where that needs more than the chip has, the largest ones first and the small ones
+// close together.
 static LogicalResult place(triton::FuncOp function, const GpuTarget &target, int warps) {
-  int64_t sharedBytes = target.sharedMemoryBytes();
   TextOrder order(function);
   SmallVector<Lifetime> placed;
   SmallVector<AllocOp> open, scratch;
@@ -163,47 +253,16 @@ static LogicalResult place(triton::FuncOp function, const GpuTarget &target, int
   });
   if (!isApart)
     return failure();
-  for (AllocOp alloc : open) {
-    Lifetime life = order.lifetimeOf(alloc);
-    life.end = bytesOf(alloc);
-    for (bool moved = true; moved;) {
-      moved = false;
-      for (const Lifetime &other : placed)
-        if (other.overlaps(life) && other.start < life.end && life.start < other.end) {
-          life.end += other.end - life.start;
-          life.start = other.end;
-          moved = true;
-        }
-    }
-    // Rule K2: what is live at the same time fits into the shared memory that a block may have.
-    if (life.end > sharedBytes)
-      return alloc.emitOpError() << "needs " << bytesOf(alloc) << " bytes from byte " << life.start
-                                 << " of shared memory on"
-                                 << (life.start ? ", after the memory objects that are live at the same time" : "")
-                                 << "; the chip has " << sharedBytes
-                                 << " for a block: take smaller tiles, or fewer in a ring";
-    alloc.setStart(uint64_t(life.start));
-    placed.push_back(life);
+  AllocOp withoutRoom;
+  for (bool packs : {false, true, false}) { // the message is of the order of the text
+    for (const SmallVector<AllocOp> *objects : {&open, &scratch})
+      for (AllocOp alloc : *objects)
+        alloc.removeStartAttr();
+    withoutRoom = Placement(function, target, warps, order, placed, packs).run(open, scratch);
+    if (!withoutRoom)
+      return success();
   }
-  auto firstByte = [&](AllocOp alloc, bool isOrdered) {
-    Lifetime life = order.lifetimeOf(alloc);
-    int64_t first = 0;
-    for (const Lifetime &other : placed) {
-      const Lifetime &earlier = other.last < life.first ? other : life, &later = &earlier == &life ? other : life;
-      if (other.overlaps(life) || (isOrdered && !order.hasBarrierBetween(earlier.last, later.op)))
-        first = std::max(first, other.end);
-    }
-    return first;
-  };
-  auto areAliveTogether = [&](AllocOp one, AllocOp other) {
-    return order.lifetimeOf(one).overlaps(order.lifetimeOf(other));
-  };
-  placeScratch(function, {warps, firstByte, areAliveTogether}, target.sharedBytesBeforeReuse(), sharedBytes);
-  for (AllocOp alloc : scratch) // rule K2
-    if (int64_t end = int64_t(*alloc.getStart()) + bytesOf(alloc); end > sharedBytes)
-      return emitError(function.getLoc()) << "kernel '" << function.getName() << "' needs " << end
-                                          << " bytes of shared memory for each block; the chip has " << sharedBytes;
-  return success();
+  return reportNoRoom(function, withoutRoom, target.sharedMemoryBytes());
 }
 
 LogicalResult simt::verifyPlaces(triton::FuncOp function) {

@@ -143,7 +143,7 @@ void Shapes::lower(BroadcastOp op) {
 void Shapes::lower(ExtractSliceOp op) {
   made[op->getResult(0)] = pickRegisters(op->getResult(0).getType(), op->getOperand(0), [&](At at) {
     for (auto [coordinate, offset] : llvm::zip(at, op.getOffsets()))
-      coordinate ^= offset;
+      coordinate += offset;
   });
 }
 

@@ -18,6 +18,9 @@ def text_of(function: Any, target: Optional[str], name: Optional[str],
     from . import _register
     _register()
     options = dict(options)
+    for theirs, ours in (("num_warps", "warps"), ("num_stages", "stages")):
+        if theirs in options:
+            options[ours] = options.pop(theirs)
     given = options.pop("signature", None)
     constants = {each: options.pop(each) for each in function.arg_names if each in options}
     wanted = [each for each in function.arg_names if each not in constants]
@@ -34,8 +37,24 @@ def text_of(function: Any, target: Optional[str], name: Optional[str],
         if divisibility:
             attributes[(index,)] = [["tt.divisibility", int(divisibility)]]
     positions = {(function.arg_names.index(each),): value for each, value in constants.items()}
-    source = ASTSource(function, signature, positions, attributes)
     chip = target or "host"
+    is_gluon = _is_gluon(function)
+    if is_gluon and chip == "host":
+        raise InputError(f"function `{function.__name__}` of gluon.jit has layouts for the threads of a GPU",
+                         ["give the GPU: `target=\"gfx950\"`, `\"gfx942\"` or `\"sm_90\"`"])
+    if is_gluon:
+        from triton.experimental.gluon._runtime import GluonASTSource
+        source = GluonASTSource(function, signature, positions, attributes)
+    else:
+        source = ASTSource(function, signature, positions, attributes)
     made = triton.compile(source, target=GPUTarget("heddle", chip, _WARP_SIZES.get(chip, 64)),
                           options={"num_warps": int(options.get("warps", 4))})
-    return made.asm["ttir"], name or function.__name__, options
+    return made.asm["ttgir" if is_gluon else "ttir"], name or function.__name__, options
+
+
+def _is_gluon(function: Any) -> bool:
+    try:
+        from triton.experimental.gluon._runtime import GluonJITFunction
+    except ImportError:
+        return False
+    return isinstance(function, GluonJITFunction)

@@ -115,8 +115,8 @@ tt.func @s12_negative(%c: tensor<64x16xf32, #sums>) {
 // -----
 
 tt.func @s40() {
-  // expected-error @+1 {{begins at byte 512: it must be a multiple of 1024}}
-  %0 = simt.alloc at 512 : !simt.shared<1 * 4xf32, offset = [[1], [2]]>
+  // expected-error @+1 {{begins at byte 24: it must be a multiple of 16}}
+  %0 = simt.alloc at 24 : !simt.shared<1 * 4xf32, offset = [[1], [2]]>
   tt.return
 }
 // -----

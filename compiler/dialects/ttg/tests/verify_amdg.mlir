@@ -31,8 +31,8 @@ tt.func @f4(%p: !tt.ptr<f32>, %o: tensor<64xi32, #blocked>, %v: tensor<64xf32, #
 // -----
 #blocked = #ttg.blocked<{sizePerThread = [1], threadsPerWarp = [64], warpsPerCTA = [4], order = [0]}>
 tt.func @f5(%v: tensor<64xf32, #blocked>) {
-  // expected-error @+1 {{takes elements 8 to 23 of axis 0, which has 64}}
-  %0 = amdg.extract_slice %v [8] : tensor<64xf32, #blocked> to tensor<16xf32, #blocked>
+  // expected-error @+1 {{takes elements 56 to 71 of axis 0, which has 64}}
+  %0 = amdg.extract_slice %v [56] : tensor<64xf32, #blocked> to tensor<16xf32, #blocked>
   tt.return
 }
 // -----

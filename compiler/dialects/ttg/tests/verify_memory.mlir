@@ -75,7 +75,7 @@ tt.func @v11(%m: !ttg.memdesc<8x8xf16, #shared, #smem>) {
 #shared = #ttg.swizzled_shared<{vec = 1, perPhase = 1, maxPhase = 1, order = [1, 0]}>
 #smem = #ttg.shared_memory
 tt.func @v12(%m: !ttg.memdesc<8x8xf16, #shared, #smem>) {
-  // expected-error @+1 {{takes elements 2 to 5 of axis 1, which has 8}}
+  // expected-error @+1 {{takes 4 elements from 2 on of axis 1: it must be a multiple of 4}}
   %0 = ttg.memdesc_subslice %m[0, 2] : !ttg.memdesc<8x8xf16, #shared, #smem> -> !ttg.memdesc<8x4xf16, #shared, #smem, 8x8>
   tt.return
 }

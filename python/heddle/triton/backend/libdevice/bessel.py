@@ -6,6 +6,7 @@ import triton.language as tl
 from triton.language.core import to_tensor
 
 from .elementary import wide
+from .integers import zeros_of
 
 _J0 = tl.constexpr((0.15772797147489012, -0.008723442352852221, 0.2651786132033368, -0.37009499387264977, 0.15806710233209725,
                     -0.034893769411408884, 0.004819180069467605, -0.00046062616620627504, 3.246032882100508e-05,
@@ -74,7 +75,7 @@ _TWO_OVER_PI = tl.constexpr(0.6366197723675814)
 @triton.jit
 def chebyshev(x, SERIES: tl.constexpr, COUNT: tl.constexpr):
     """The series at x of -1 to 1."""
-    one = tl.zeros_like(x)
+    one = zeros_of(x)
     two = one
     for k in tl.static_range(COUNT - 1):
         next_one = 2 * x * one - two + SERIES[COUNT - 1 - k]

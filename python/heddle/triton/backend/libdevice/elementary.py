@@ -7,7 +7,7 @@ from triton.language import core
 from triton.language.core import to_tensor
 from triton.language.math import floor
 
-from .integers import copysign, signbit
+from .integers import copysign, signbit, zeros_of
 from .rounding import rint
 
 _LN2_HIGH = tl.constexpr(0.6931471803691238)  # ends in zeros, so that products with exponents are exact
@@ -95,7 +95,7 @@ def _log_pair(x):
     bottom_low = mantissa - (bottom - 1)
     low = (tl.fma(-high, bottom, top) - high * bottom_low) / bottom
     square = high * high
-    series = tl.full(square.shape, 1.0 / 25, tl.float64)
+    series = zeros_of(square) + 1.0 / 25
     for k in tl.static_range(11):
         series = series * square + 1.0 / (23 - 2 * k)
     tail = 2 * low + 2 * high * square * series
@@ -174,7 +174,7 @@ def atan_of(d):
     t = t / (1 + tl.sqrt(1 + t * t))
     t = t / (1 + tl.sqrt(1 + t * t))
     square = t * t
-    series = tl.full(square.shape, 1.0 / 25, tl.float64)
+    series = zeros_of(square) + 1.0 / 25
     for k in tl.static_range(12):
         series = 1.0 / (23 - 2 * k) - series * square
     angle = 4 * t * series
@@ -312,7 +312,7 @@ def norm3d(a, b, c):
 
 @triton.jit
 def hypot(a, b):
-    return _norm(wide(a), wide(b), tl.zeros_like(wide(a)), tl.zeros_like(wide(a))).to(to_tensor(a).dtype)
+    return _norm(wide(a), wide(b), zeros_of(wide(a)), zeros_of(wide(a))).to(to_tensor(a).dtype)
 
 
 @triton.jit
@@ -322,12 +322,12 @@ def rnorm4d(a, b, c, d):
 
 @triton.jit
 def rnorm3d(a, b, c):
-    return (1 / _norm(wide(a), wide(b), wide(c), tl.zeros_like(wide(a)))).to(to_tensor(a).dtype)
+    return (1 / _norm(wide(a), wide(b), wide(c), zeros_of(wide(a)))).to(to_tensor(a).dtype)
 
 
 @triton.jit
 def rhypot(a, b):
-    return (1 / _norm(wide(a), wide(b), tl.zeros_like(wide(a)), tl.zeros_like(wide(a)))).to(to_tensor(a).dtype)
+    return (1 / _norm(wide(a), wide(b), zeros_of(wide(a)), zeros_of(wide(a)))).to(to_tensor(a).dtype)
 
 
 @triton.jit

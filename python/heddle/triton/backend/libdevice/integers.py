@@ -6,6 +6,12 @@ from triton.language.core import to_tensor
 
 
 @triton.jit
+def zeros_of(x):
+    """0 in each place, of x's type. Kernels of Gluon, whose tiles have layouts, have no tl.full or tl.zeros_like."""
+    return tl.cast(x != x, to_tensor(x).dtype) * 0
+
+
+@triton.jit
 def _unsigned(x):
     if x.dtype.primitive_bitwidth == 64:
         return x.to(tl.uint64, bitcast=True)

@@ -6,7 +6,7 @@ import triton.language as tl
 from triton.language.core import to_tensor
 from triton.language.math import ceil, floor
 
-from .integers import copysign, next_above, next_below
+from .integers import copysign, next_above, next_below, zeros_of
 
 
 @triton.jit
@@ -48,7 +48,7 @@ def clamped(x, TYPE: tl.constexpr, LOW: tl.constexpr, HIGH: tl.constexpr):
     """A float of an integer's value as that type: the nearest end beyond its range, 0 for NaN."""
     x = tl.cast(x, tl.float64)
     inside = tl.where((x >= LOW) & (x < HIGH), x, 0.0).to(TYPE)
-    top = tl.full(inside.shape, -1, tl.int64)
+    top = tl.cast(zeros_of(x), tl.int64) - 1
     if TYPE.is_int_signed():
         most = (1 << (TYPE.primitive_bitwidth - 1)) - 1
         return tl.where(x >= HIGH, most, tl.where(x < LOW, -most - 1, inside)).to(TYPE)

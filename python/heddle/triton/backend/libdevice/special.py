@@ -7,6 +7,7 @@ from triton.language.math import floor
 
 from .bessel import chebyshev
 from .elementary import pow, wide
+from .integers import zeros_of
 
 # log(erfcx(x) / t) as a Chebyshev series in t = 1 / (1 + x / 2), computed with 40 digits.
 _ERFCX = tl.constexpr((-0.6513268598908547, 0.6419697923564902, 0.019476473204185836, -0.009561514786808632,
@@ -105,7 +106,7 @@ def normcdfinv(x):
 @triton.jit
 def _lanczos(d):
     """Of x >= 0.5: the sum and the base of the power in gamma(x) = sum * base^(x - 0.5) * exp(-base)."""
-    total = tl.zeros_like(d) + 0.99999999999999709182
+    total = zeros_of(d) + 0.99999999999999709182
     for k in tl.static_range(len(_LANCZOS)):
         total += _LANCZOS[k] / (d + k)
     return 2.5066282746310005 * total, d + 4.2421875
