@@ -23,7 +23,7 @@ def AMDG_BufferLoadOp : AMDG_Op<"buffer_load", [AttrSizedOperandSegments, Memory
   let results = (outs TT_Tensor:$result);
   let assemblyFormat = [{
     $ptr `[` $offsets `]` (`,` $mask^)? (`,` $other^)? (`stride` `=` $stride^)? attr-dict
-    `:` qualified(type($ptr)) `->` type($result)
+    `:` custom<BufferTypes>(type($ptr), type($result))
   }];
   let hasVerifier = 1;
 }
@@ -35,7 +35,7 @@ def AMDG_BufferStoreOp : AMDG_Op<"buffer_store", [AttrSizedOperandSegments, Memo
                        Optional<I32>:$stride, OptionalAttr<Triton_CachePolicyAttr>:$cachePolicy, OptionalAttr<I32Attr>:$contiguity);
   let assemblyFormat = [{
     $value `,` $ptr `[` $offsets `]` (`,` $mask^)? (`stride` `=` $stride^)? attr-dict
-    `:` qualified(type($ptr)) `->` type($value)
+    `:` custom<BufferTypes>(type($ptr), type($value))
   }];
   let hasVerifier = 1;
 }
@@ -49,7 +49,7 @@ def AMDG_BufferAtomicRMWOp : AMDG_Op<"buffer_atomic_rmw", [AttrSizedOperandSegme
   let results = (outs TT_Tensor:$result);
   let assemblyFormat = [{
     $atomic_rmw_op `,` $sem `,` $scope `,` $value `,` $ptr `[` $offsets `]` (`,` $mask^)? (`stride` `=` $stride^)?
-    attr-dict `:` qualified(type($ptr)) `->` type($result)
+    attr-dict `:` custom<BufferTypes>(type($ptr), type($result))
   }];
   let hasVerifier = 1;
 }
@@ -63,7 +63,7 @@ def AMDG_BufferAtomicCASOp : AMDG_Op<"buffer_atomic_cas", [MemoryEffects<[MemRea
   let results = (outs TT_Tensor:$result);
   let assemblyFormat = [{
     $sem `,` $scope `,` $cmp `,` $val `,` $ptr `[` $offsets `]` (`stride` `=` $stride^)? attr-dict
-    `:` qualified(type($ptr)) `->` type($result)
+    `:` custom<BufferTypes>(type($ptr), type($result))
   }];
   let hasVerifier = 1;
 }
@@ -78,7 +78,7 @@ def AMDG_BufferLoadToLocalOp : AMDG_Op<"buffer_load_to_local", [AttrSizedOperand
   let assemblyFormat = [{
     $ptr `[` $offsets `]` (`mask` `=` $mask^)? (`other` `=` $other^)? (`stride` `=` $stride^)?
     (`cachePolicy` `=` qualified($cachePolicy)^)? `into` $dest attr-dict
-    `:` qualified(type($ptr)) `[` type($offsets) `]` type($other) `->` type($dest)
+    `:` custom<BufferPointer>(type($ptr)) `[` type($offsets) `]` type($other) `->` type($dest)
   }];
   let hasVerifier = 1;
 }

@@ -36,6 +36,43 @@ static void printBarrierMemory(OpAsmPrinter &printer, Operation *, BarrierMemory
   printer << stringifyBarrierMemory(memory.getValue());
 }
 
+// `!tt.ptr<f32> -> tensor<...>`, or of Triton 3.6 only the tile.
+static ParseResult parseBufferTypes(OpAsmParser &parser, Type &pointer, Type &tile) {
+  SMLoc location = parser.getCurrentLocation();
+  if (parser.parseType(tile))
+    return failure();
+  if (succeeded(parser.parseOptionalArrow())) {
+    pointer = tile;
+    return parser.parseType(tile);
+  }
+  auto tensor = dyn_cast<RankedTensorType>(tile);
+  if (!tensor)
+    return parser.emitError(location) << "a buffer access has the type of a tile, and before it `!tt.ptr<f32> ->` or "
+                                         "that of another pointer; got "
+                                      << tile;
+  pointer = PointerType::get(tensor.getElementType(), 1);
+  return success();
+}
+
+static void printBufferTypes(OpAsmPrinter &printer, Operation *, Type pointer, Type tile) {
+  printer << pointer << " -> " << tile;
+}
+
+// `!tt.ptr<f32>`, or of Triton 3.6 `<f32>`.
+static ParseResult parseBufferPointer(OpAsmParser &parser, Type &pointer) {
+  if (failed(parser.parseOptionalLess()))
+    return parser.parseType(pointer);
+  Type element;
+  if (parser.parseType(element) || parser.parseGreater())
+    return failure();
+  pointer = PointerType::get(element, 1);
+  return success();
+}
+
+static void printBufferPointer(OpAsmPrinter &printer, Operation *, Type pointer) {
+  printer << pointer;
+}
+
 // `none`, `mfma|valu` of Triton 3.9, or the number of earlier text.
 static ParseResult parseScheduleMask(OpAsmParser &parser, StringAttr &mask) {
   std::string words;
