@@ -147,6 +147,13 @@ def twice(x, out, n, BLOCK: gl.constexpr):
 
 
 @gluon.jit
+def math_in_gluon(x, out, BLOCK: gl.constexpr):
+    i = gl.arange(0, BLOCK, gl.BlockedLayout([1], [64], [4], [0]))
+    v = gl.load(x + i)
+    gl.store(out + i, hip_libdevice.atan(v) + hip_libdevice.erfc(v) + hip_libdevice.j0(v) + hip_libdevice.llrint(v).to(gl.float32))
+
+
+@gluon.jit
 def loads_buffers(x, out, n, BLOCK: gl.constexpr):
     i = gl.arange(0, BLOCK, gl.BlockedLayout([1], [64], [4], [0]))
     gl.amd.cdna3.buffer_store(gl.amd.cdna3.buffer_load(x, i, mask=i < n, other=7.0), out, i)
@@ -326,6 +333,16 @@ class Launches(unittest.TestCase):
             makes_a_barrier[(1,)](Tensor(x))
         self.assertIn("`ttng` is of NVIDIA's chips", " ".join(refused.exception.__notes__))
 
+    def test_libdevice_in_gluon(self):
+        if self.device == "host":
+            return
+        x = numpy.append(random_values(254), numpy.array([numpy.nan, 0], "f4"))
+        out = numpy.zeros_like(x)
+        math_in_gluon[(1,)](Tensor(x), Tensor(out), BLOCK=256)
+        self.assertTrue(numpy.isnan(out[254]))
+        self.assertAlmostEqual(float(out[255]), 2, places=6)  # 0 + erfc(0) + j0(0)
+        self.assertTrue(numpy.isfinite(out[:254]).all())
+
     def test_gluon_leaves_the_layout_of_halves_open(self):
         if self.device == "host":
             return
@@ -493,6 +510,14 @@ class OnTheHost(unittest.TestCase):
         self.assertTrue(report.clean)
         with self.assertRaisesRegex(heddle.InputError, "`add` of triton.jit has no types for x, y, out, n"):
             heddle.compile(add, BLOCK=256)
+
+    def test_compile_of_a_function_of_gluon(self):
+        signature = {"x": "*fp32:16", "out": "*fp32:16", "n": "i32"}
+        for target in ("gfx942", "gfx950"):
+            kernel = heddle.compile(twice, target=target, signature=signature, num_warps=4, BLOCK=256)
+            self.assertEqual([argument.name for argument in kernel.arguments], ["x", "out", "n"])
+        with self.assertRaisesRegex(heddle.InputError, "`twice` of gluon.jit has layouts for the threads of a GPU"):
+            heddle.compile(twice, signature=signature, BLOCK=256)
 
     def test_errors_travel(self):
         error = heddle.InputError("what", ["next"])
