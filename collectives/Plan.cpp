@@ -546,6 +546,9 @@ static Plan planWith(PacketForm form, const Collective &collective, const Chip &
     chooseGpuGeometry(plan, options, chip);
   plan.streams = chip.vendor == Vendor::Host && plan.algorithm->direct &&
                  collective.outputElements() * elementSizeBytes(collective.type) >= streamBytes / collective.ranks;
+  if (plan.algorithm->flags && plan.costlyTiles() / plan.computeBlocks() >= mostStagedTiles)
+    throw internalError(
+        fmt::format("{} tiles of {} blocks are more than flags count", plan.costlyTiles(), plan.computeBlocks()));
   layOutArena(plan);
   return plan;
 }

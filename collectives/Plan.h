@@ -45,6 +45,8 @@ bool takesRowsWell(const Chip &chip, int ranks);
 inline constexpr int maxCollectiveBlocks = 128;
 /// The same of a kernel with a matmul, which wants all compute units.
 inline constexpr int maxMatmulBlocks = 160;
+/// A block of an algorithm with flags stages fewer tiles in a launch.
+inline constexpr int64_t mostStagedTiles = int64_t(1) << 20;
 /// The longest row that can be a tile, and the largest tile of a matmul.
 inline constexpr int64_t largestRow = 1 << 14, largestMatmulTile = 1 << 15;
 

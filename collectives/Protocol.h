@@ -13,7 +13,7 @@ namespace heddle {
 
 /// Goes up when kernels of before can no longer take part: with what packets, flags and barriers say, the algorithms'
 /// steps, and the arguments of kernels. Where data lie is compared by layoutKey.
-inline constexpr int protocolVersion = 1;
+inline constexpr int protocolVersion = 2;
 
 /// A rank as an algorithm names it.
 struct Rank {
@@ -88,8 +88,8 @@ public:
   virtual bool hasCostlyInput() const { return false; }
   /// A barrier of block b of every rank; orders staging memory.
   virtual void barrier() = 0;
-  /// Its halves, for one tile: tells every other rank that the tile is in staging memory, of whichever rank; waits
-  /// until all others have told.
+  /// Its halves, for one tile: tells every rank, also this one, that the tile is staged; waits until every rank has
+  /// told.
   virtual void signal() {}
   virtual void await() {}
 

@@ -113,17 +113,22 @@ std::string Executable::whyApart(const hlo::Instruction &instruction, const Matm
   CollectiveKind kind = *kindOf(instruction.opcode);
   if (namesAlgorithmOf(kind))
     return fmt::format("`{}` was asked for", options.algorithm);
-  if (std::string reason = whyNoRoom(kind, matmul); !reason.empty())
+  if (std::string reason = whyNoRoom(kind, ranks, matmul, chip); !reason.empty())
     return reason;
   bool gathers = kind == CollectiveKind::AllGather;
   if (options.matmuls == MatmulFusion::Fused || chip.vendor == Vendor::Host)
     return "";
   int given = computeUnits();
-  int64_t units = given ? given : chip.computeUnits, blocks = std::min<int64_t>(units, maxMatmulBlocks);
+  int64_t units = given ? given : chip.computeUnits, blocks = std::min<int64_t>(units, mostBlocksBeside(kind, ranks));
   if (blocks * 10 < units * 9)
     return fmt::format("the kernel of both has at most {} blocks, and the device {} compute units", blocks, units);
   MatmulTiles tiles = tilesBeside(kind, ranks, matmul, chip);
   int64_t count = tiles.parts * tiles.tilesOfPart(), wanted = gathers ? blocks : blocks * ranks;
+  MatmulTiles alone = tilesOf(matmul, 1, chip);
+  if (5 * count * tiles.tileElements() > 6 * alone.tilesOfPart() * alone.tileElements())
+    return fmt::format("parts of {} rows would fill {} tiles of {}x{}, and the whole {} of {}x{}", tiles.partRows(),
+                       count, tiles.tileRows, tiles.tileColumns, alone.tilesOfPart(), alone.tileRows,
+                       alone.tileColumns);
   if (count < wanted)
     return fmt::format("{} tiles of {}x{} are too few: {} blocks{} want one each", count, tiles.tileRows,
                        tiles.tileColumns, blocks, gathers ? "" : fmt::format(" on each of {} ranks", ranks));

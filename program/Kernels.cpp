@@ -360,9 +360,9 @@ static void addEpilogues(const Graph &graph, const Partition &partition, const S
   std::set<NodeId> leaves;
   for (NodeId epilogue : step.epilogues)
     leaves.merge(partition.leavesOf(graph, epilogue));
-  for (NodeId known : kernel.inputs)
-    leaves.erase(known);
-  leaves.erase(step.node);
+  for (const std::vector<NodeId> &known : {kernel.inputs, step.epilogues, {step.node}})
+    for (NodeId id : known) // what it stores itself it has at hand
+      leaves.erase(id);
   kernel.inputs.insert(kernel.inputs.end(), leaves.begin(), leaves.end());
   if (step.keepsResult)
     kernel.outputs.push_back(step.node);
@@ -407,14 +407,6 @@ static StepKernel makeMatmulKernel(const Graph &graph, const Partition &partitio
 /// Of the array that a collective with a matmul moves: its protocol's memory is up to four times as much.
 static constexpr int64_t mostFusedBytes = 256 << 20;
 
-std::string whyNoRoom(CollectiveKind kind, const Matmul &matmul) {
-  int64_t moved = kind == CollectiveKind::AllGather ? matmul.rows * matmul.depth * hlo::bitWidth(matmul.type) / 8
-                                                    : matmul.rows * matmul.columns * hlo::bitWidth(matmul.result) / 8;
-  return moved > mostFusedBytes
-             ? fmt::format("it moves {} bytes; a kernel of both has room for {}", moved, mostFusedBytes)
-             : "";
-}
-
 /// What a block of 8 warps stores into the memory of others at once: 256 bytes for each thread, as few blocks do it.
 static constexpr int64_t gatherTileBytes = 64 << 10;
 
@@ -427,6 +419,21 @@ MatmulTiles tilesBeside(CollectiveKind kind, int64_t ranks, const Matmul &matmul
   if (kind == CollectiveKind::AllReduce)
     return tilesOf(matmul, 1, chip, takesOneShot(ranks));
   return tilesOf(matmul, ranks, chip);
+}
+
+int mostBlocksBeside(CollectiveKind kind, int64_t ranks) {
+  return kind == CollectiveKind::AllReduce && !takesOneShot(ranks) ? maxCollectiveBlocks : maxMatmulBlocks;
+}
+
+// Of sums whole tiles are staged.
+std::string whyNoRoom(CollectiveKind kind, int64_t ranks, const Matmul &matmul, const Chip &chip) {
+  MatmulTiles tiles = tilesBeside(kind, ranks, matmul, chip);
+  int64_t moved = kind == CollectiveKind::AllGather
+                      ? matmul.rows * matmul.depth * hlo::bitWidth(matmul.type) / 8
+                      : tiles.parts * tiles.tilesOfPart() * tiles.tileElements() * hlo::bitWidth(matmul.result) / 8;
+  return moved > mostFusedBytes
+             ? fmt::format("it moves {} bytes; a kernel of both has room for {}", moved, mostFusedBytes)
+             : "";
 }
 
 static MatmulTiles tilesOfStep(const Graph &graph, const Step &step, const Chip &chip, const Collective &collective) {

@@ -51,8 +51,11 @@ Collective collectiveOf(const Graph &graph, NodeId node, int ranks, const std::v
 /// The tiles of a matmul in the kernel of a collective of so many ranks.
 MatmulTiles tilesBeside(CollectiveKind kind, int64_t ranks, const Matmul &matmul, const Chip &chip);
 
+/// The most blocks of such a kernel.
+int mostBlocksBeside(CollectiveKind kind, int64_t ranks);
+
 /// Why a kernel of a collective and its matmul would need too much memory; empty: it does not.
-std::string whyNoRoom(CollectiveKind kind, const Matmul &matmul);
+std::string whyNoRoom(CollectiveKind kind, int64_t ranks, const Matmul &matmul, const Chip &chip);
 
 /// How the collective of a step with a matmul is planned. Where the matmul comes first, its tiles are the rows of the
 /// collective, and `collective` becomes the one of whole tiles.

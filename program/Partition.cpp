@@ -276,7 +276,8 @@ private:
       const Node &node = graph[reader];
       bool sameSize = node.shape.elementCount() == graph[id].shape.elementCount();
       bool fused = isPlainKernel(reader) && !mustStore(node) && sameSize && !movedTo.count(reader) &&
-                   !rowSteps.count(reader) && readsInPlace(reader, id) && isReady(reader, step.node, {});
+                   !rowSteps.count(reader) && readsInPlace(reader, id) && isReady(reader, step.node, {}) &&
+                   readsMadeInPlace(step, id, reader, made);
       if (fused) {
         step.epilogues.push_back(reader);
         made.insert(reader);
@@ -284,6 +285,15 @@ private:
       }
     }
     return made;
+  }
+
+  /// Whether `reader` reads what the step makes but `id` only at its own element, and of that only what is `made`.
+  bool readsMadeInPlace(const Step &step, NodeId id, NodeId reader, const std::set<NodeId> &made) const {
+    return std::ranges::all_of(result.leavesOf(graph, reader), [&](NodeId leaf) {
+      auto moved = movedTo.find(leaf);
+      bool isMadeHere = leaf != id && moved != movedTo.end() && moved->second == step.node;
+      return !isMadeHere || (made.count(leaf) && readsInPlace(reader, leaf));
+    });
   }
 
   /// Of a dot whose tiles the step makes.

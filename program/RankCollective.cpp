@@ -69,8 +69,8 @@ RankCollective compileRankCollective(std::string_view text, const std::string &f
   PartitionOptions partitionOptions;
   partitionOptions.largestTail = 0; // rows, or nothing: a tail is one block's
   // One kernel is asked for, so that whether two would be faster does not count.
-  partitionOptions.whyApart = [](const hlo::Instruction &collective, const Matmul &matmul) {
-    return whyNoRoom(*kindOf(collective.opcode), matmul);
+  partitionOptions.whyApart = [&](const hlo::Instruction &collective, const Matmul &matmul) {
+    return whyNoRoom(*kindOf(collective.opcode), ranks, matmul, chip);
   };
   Partition parts = partition(*graph, partitionOptions);
   const Step &step = onlyStep(module, parts, ranks);

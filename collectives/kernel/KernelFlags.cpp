@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Kernels of a collective and a matmul (Algorithm::flags). Their blocks share out the work: most compute tiles one
-// after the other, the last ones (Plan::transferBlocks) move data meanwhile, and who has nothing left helps. A block
-// stores into its slot of every rank how many of its tiles are staged in this epoch; slots only grow, so that nothing
-// is cleared.
+// after the other, the last ones (Plan::transferBlocks) move data meanwhile, and all of them move the last tiles. A
+// block stores into its slot of every rank how many of its tiles are staged in this epoch; slots only grow, so that
+// nothing is cleared.
 //
 // No wait of such a kernel is circular. What stages tiles, be it the blocks that compute them or those that push them,
 // waits for nothing before it has staged all of them. So every flag comes once the blocks of its rank have begun, and
@@ -18,8 +18,8 @@ using heddle::tile::TileWriter;
 
 namespace heddle {
 
-/// Of the number of tiles that a block stages in one epoch: all of 256 MB (program/Kernels.cpp) in tiles of 2 KB.
-static constexpr int64_t flagBits = 20;
+/// Of the number of tiles that a block stages in one epoch.
+static constexpr int64_t flagBits = llvm::CTLog2<uint64_t(mostStagedTiles)>();
 /// A flag waits for the stores before it, so pushed tiles have one for so many bytes.
 static constexpr int64_t bytesOfFlag = 128 << 10;
 

@@ -267,6 +267,16 @@ TEST(Dot, ElementwiseCodeOfItsTiles) {
                     " m = f32[70,90] maximum(s, zeros)\n n = bf16[70,90] convert(s)\n ROOT r = (f32[70,90], "
                     "f32[70,90], bf16[70,90]) tuple(y, m, n)\n",
                 1);
+  // One of those is read by another. What reads no element of the dot has a kernel of its own.
+  checkLaunches(xy + bias +
+                    " m = f32[70,90] multiply(s, y)\n n = f32[70,90] negate(s)\n ROOT r = (f32[70,90], "
+                    "f32[70,90], f32[70,90]) tuple(s, m, n)\n",
+                2);
+  // As an activation is, by what its gradient needs.
+  checkLaunches(
+      xy + " s = f32[70,90] sign(y)\n e = f32[70,90] multiply(y, s)\n g = f32[70,90] subtract(e, s)\n ROOT r = "
+           "(f32[70,90], f32[70,90], f32[70,90]) tuple(s, e, g)\n",
+      2);
   // Operands of the dot are read there as well, and arrays of another shape with as many elements.
   checkLaunches(" x = f32[48,48] parameter(0)\n z = f32[2304] parameter(1)\n y = f32[48,48] dot(x, x), "
                 "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n a = f32[48,48] add(x, y)\n f = f32[2304] "
@@ -286,6 +296,11 @@ TEST(Dot, CodeThatIsNotOfItsTiles) {
                    "lhs_contracting_dims={1}, rhs_contracting_dims={0}\n";
   checkLaunches(xy + " t = f32[48,48] transpose(y), dimensions={1,0}\n ROOT r = f32[48,48] add(y, t)\n", 2);
   checkLaunches(xy + " v = f32[16,48] slice(y), slice={[16:32], [0:48]}\n ROOT r = f32[16,48] negate(v)\n", 2);
+  // What another part of the kernel stores is read elsewhere.
+  checkLaunches(xy +
+                    " e = f32[48,48] negate(y)\n t = f32[48,48] transpose(e), dimensions={1,0}\n u = f32[48,48] add(y, "
+                    "t)\n ROOT r = (f32[48,48], f32[48,48]) tuple(e, u)\n",
+                2);
   // The gate of a layer: part of the second dot, not of the first.
   checkLaunches(xy + " z = f32[48,48] dot(w, x), lhs_contracting_dims={1}, rhs_contracting_dims={0}\n g = f32[48,48] "
                      "multiply(y, z)\n n = f32[48,48] negate(y)\n ROOT r = (f32[48,48], f32[48,48]) tuple(g, n)\n",

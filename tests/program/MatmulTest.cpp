@@ -213,6 +213,12 @@ TEST(Matmul, WhatStaysApartHasAReason) {
   Case read{"all-reduce", 2, 64, 32, 64, "f32", "f32"};
   EXPECT_EQ(reasonOf(moduleOf(read, " ROOT z = f32[64,64] add(r, y)\n"), lookupChip("host")),
             "has a kernel of its own: its result is read elsewhere too");
+  Case flat{"reduce-scatter", 8, 16, 512, 262144, "bf16", "bf16"};
+  EXPECT_EQ(reasonOf(moduleOf(flat), lookupChip("sm_90")),
+            "has a kernel of its own: it moves 536870912 bytes; a kernel of both has room for 268435456");
+  flat.columns = 131072;
+  EXPECT_EQ(reasonOf(moduleOf(flat), lookupChip("sm_90")),
+            "has a kernel of its own: parts of 2 rows would fill 4096 tiles of 128x256, and the whole 512 of 128x256");
   Case huge{"all-gather", 2, 1 << 20, 256, 64, "bf16", "bf16"};
   EXPECT_EQ(reasonOf(moduleOf(huge), lookupChip("host")),
             "has a kernel of its own: it moves 536870912 bytes; a kernel of "
@@ -270,7 +276,7 @@ TEST(Matmul, OfProcessesTooLargeForOneKernel) {
     FAIL() << "it was made";
   } catch (const Error &error) {
     EXPECT_EQ(error.kind, ErrorClass::Input);
-    EXPECT_EQ(error.notes.back(), "a matmul has a kernel of its own: it moves 268959744 bytes; a kernel of both has "
+    EXPECT_EQ(error.notes.back(), "a matmul has a kernel of its own: it moves 270532608 bytes; a kernel of both has "
                                   "room for 268435456");
   }
 }

@@ -57,10 +57,10 @@ struct AccessWidth {
 /// The lowest registers that are contiguous along the axis, `most` at most.
 int64_t contiguousRegisters(const layout::LinearLayout &layout, AccessWidth width, int64_t most);
 
-/// Where a memory object begins: chips read the rows of swizzled tiles by the bits of their addresses. Smaller objects
-/// have smaller patterns (leastAlignment).
+/// Where a memory object begins: chips read the rows of swizzled tiles by the bits of their addresses. Small objects
+/// that no bulk copy or warp-group MMA accesses may begin elsewhere (leastAlignment).
 inline constexpr int64_t memoryAlignment = 1024;
-/// For a memory object of so many bytes: a power of two from 16 to memoryAlignment.
+/// For a memory object of so many bytes that only threads access: a power of two from 16 to memoryAlignment.
 int64_t leastAlignment(int64_t bytes);
 /// And scratch memory, whose rows nothing swizzles.
 inline constexpr int64_t scratchAlignment = 16;

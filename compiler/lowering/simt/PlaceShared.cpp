@@ -119,11 +119,18 @@ static int64_t bytesOf(AllocOp alloc) {
   return int64_t(llvm::alignTo(uint64_t(alloc.getRing().getType().getBytes()), uint64_t(alignment)));
 }
 
+/// Bulk copies and warp-group MMAs count the rows of a swizzled tile by bits of addresses.
+static int64_t alignmentOf(AllocOp alloc) {
+  auto countsRows = [](Operation *user) { return isa<BulkLoadOp, BulkStoreOp, DotSharedOp>(user) || passesOn(user); };
+  if (alloc.getScratch())
+    return scratchAlignment;
+  return llvm::any_of(usersOf(alloc.getRing()), countsRows) ? memoryAlignment
+                                                            : leastAlignment(alloc.getRing().getType().getBytes());
+}
+
 /// Where objects are close together.
 static int64_t usedBytesOf(AllocOp alloc) {
-  int64_t bytes = alloc.getRing().getType().getBytes();
-  return int64_t(
-      llvm::alignTo(uint64_t(bytes), uint64_t(alloc.getScratch() ? scratchAlignment : leastAlignment(bytes))));
+  return int64_t(llvm::alignTo(uint64_t(alloc.getRing().getType().getBytes()), uint64_t(alignmentOf(alloc))));
 }
 
 int64_t simt::placedBytes(triton::FuncOp function) {
@@ -185,7 +192,7 @@ public:
 private:
   /// At the first place where it shares no byte with one that is alive with it.
   AllocOp placeOne(AllocOp alloc) {
-    int64_t alignment = packs ? leastAlignment(alloc.getRing().getType().getBytes()) : memoryAlignment;
+    int64_t alignment = packs ? alignmentOf(alloc) : memoryAlignment;
     Lifetime life = order.lifetimeOf(alloc);
     int64_t bytes = packs ? usedBytesOf(alloc) : bytesOf(alloc);
     for (bool moved = true; moved;) {

@@ -20,14 +20,17 @@ def text_of(function: Any, target: Optional[str], name: Optional[str],
     options = dict(options)
     for theirs, ours in (("num_warps", "warps"), ("num_stages", "stages")):
         if theirs in options:
-            options[ours] = options.pop(theirs)
+            value = options[theirs] if theirs in function.arg_names else options.pop(theirs)
+            if options.get(ours, value) != value:
+                raise InputError(f"`{ours}={options[ours]}` and `{theirs}={value}` are the same option", ["give one of them"])
+            options[ours] = value
     given = options.pop("signature", None)
     constants = {each: options.pop(each) for each in function.arg_names if each in options}
     wanted = [each for each in function.arg_names if each not in constants]
     missing = [each for each in wanted if each not in (given or {})]
     if missing:
         example = ", ".join(f'"{each}": "*fp32:16"' for each in missing)
-        raise InputError(f"function `{function.__name__}` of triton.jit has no types for {', '.join(missing)}",
+        raise InputError(f"function `{function.__name__}` of {'gluon' if _is_gluon(function) else 'triton'}.jit has no types for {', '.join(missing)}",
                          [f"give `signature={{{example}}}` with the type of each: `*fp32` a pointer, `:16` its alignment, `i32` "
                           "an integer; constants are given by name"])
     signature, attributes = {}, {}
